@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swap_contracts import topics
 from swap_contracts.envelope import Topic
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_stack.acls import Acl, load_acls
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ def consumed() -> Iterator[tuple[str, str, str]]:
 
 
 def needed() -> Iterator[Acl]:
-    for topic, service in SOURCES.items():
+    for topic, service in OUTBOX_SCHEMAS.items():
         yield Acl(service, "Create", "topic", topic)
         yield Acl(service, "Write", "topic", topic)
     for service, group, topic in consumed():

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from generating import generated
+from generating import write_or_check
 
 SOURCE = "sdk/python/src/swap_sdk/awaited.py"
 TARGET = "sdk/python/src/swap_sdk/blocking.py"
@@ -42,4 +42,4 @@ def blocking(awaited: str) -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: blocking(Path(SOURCE).read_text())})
+    write_or_check({TARGET: blocking(Path(SOURCE).read_text())})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from generate_openapi import document
-from generating import generated
+from generating import write_or_check
 
 from swap_stack.sandbox.outcomes import MEANINGS, Outcome
 
@@ -167,4 +167,4 @@ def collection() -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: collection()})
+    write_or_check({TARGET: collection()})

@@ -3,9 +3,9 @@
 from typing import Final
 
 from generate_openapi import document
-from generating import generated
+from generating import write_or_check
 
 TARGET: Final = "services/api/src/swap_api/http/openapi.json"
 
 if __name__ == "__main__":
-    generated({TARGET: document()})
+    write_or_check({TARGET: document()})

@@ -3,7 +3,7 @@
 import json
 from importlib import import_module
 
-from generating import generated
+from generating import write_or_check
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
@@ -60,7 +60,7 @@ def main() -> None:
         module, name = path.split(":")
         fields = getattr(import_module(module), name).model_fields
         parts.append(section(service, {service: fields[service]}))
-    generated({".env.example": "\n".join(parts) + "\n"})
+    write_or_check({".env.example": "\n".join(parts) + "\n"})
 
 
 if __name__ == "__main__":

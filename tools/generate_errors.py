@@ -1,6 +1,6 @@
 """Write docs/errors.md from the enum of error codes."""
 
-from generating import generated
+from generating import write_or_check
 
 from swap_contracts.public.error_help import HELP
 from swap_contracts.public.errors import ERRORS, ErrorCode, FailReason
@@ -57,4 +57,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: page()})
+    write_or_check({TARGET: page()})

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from generating import generated
+from generating import write_or_check
 
 from tests.plugins.fault_rows import Carrier, Row, carriers, rows
 
@@ -72,4 +72,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: page()})
+    write_or_check({TARGET: page()})

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from generating import generated
+from generating import write_or_check
 
 from swap_contracts import topics
 from swap_contracts.envelope import Topic
@@ -48,16 +48,26 @@ def handlers(topic: Topic[Any]) -> list[str]:
     return [f"[{file.parts[1]}](../{file})" for file in files if mentions(file, topic)]
 
 
+def message_types(topic: Topic[Any]) -> frozenset[str]:
+    """Return the bodies that a message may have; the other definitions are parts of them."""
+    body = json.dumps(schema(topic)["properties"]["body"])
+    return frozenset(re.findall(r'"#/\$defs/(\w+)"', body))
+
+
 def section(topic: Topic[Any]) -> str:
-    bodies = [
-        (name, part)
+    described = {
+        name: part["description"].splitlines()[0]
         for name, part in sorted(schema(topic).get("$defs", {}).items())
         if "description" in part and name in part.get("title", name)
-    ]
+    }
+    messages = message_types(topic)
     lines = [f"## `{topic.name}`", "", "- from: " + ", ".join(senders(topic))]
     lines += ["- to: " + ", ".join(handlers(topic))]
     lines += [f"- schema: [{topic.name}.json](../{SCHEMAS}/{topic.name}.json)", ""]
-    lines += [f"**{name}**: {part['description'].splitlines()[0]}\n" for name, part in bodies]
+    lines += [f"**{name}**: {text}\n" for name, text in described.items() if name in messages]
+    parts = [f"- `{name}`: {text}" for name, text in described.items() if name not in messages]
+    if parts:
+        lines += ["Parts of bodies:", "", *parts, ""]
     return "\n".join(lines)
 
 
@@ -67,7 +77,7 @@ def main() -> None:
         f"{SCHEMAS}/{topic.name}.json": json.dumps(schema(topic), indent=2, sort_keys=True) + "\n"
         for topic in TOPICS
     }
-    generated({"docs/messages.md": page, **schemas})
+    write_or_check({"docs/messages.md": page, **schemas})
 
 
 if __name__ == "__main__":

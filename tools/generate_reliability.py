@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from generating import generated
+from generating import write_or_check
 
 TARGET = "docs/reliability.md"
 REPORTS = Path("tests/soak/kept")
@@ -142,4 +142,4 @@ if __name__ == "__main__":
     reports = [json.loads(path.read_text()) for path in sorted(REPORTS.glob("*.json"))]
     results = json.loads(RESULTS.read_text())
     sections = {SOAK: soak_section(reports), MUTATION: mutation_section(results)}
-    generated({TARGET: page(Path(TARGET).read_text(), sections)})
+    write_or_check({TARGET: page(Path(TARGET).read_text(), sections)})

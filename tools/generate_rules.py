@@ -2,14 +2,14 @@
 
 import sys
 
-from generating import generated
+from generating import write_or_check
 
 sys.path.insert(0, "deploy/monitoring")
 
 from swap_monitoring.rules import prometheus_file, prometheus_rule
 
 if __name__ == "__main__":
-    generated(
+    write_or_check(
         {
             "deploy/monitoring/rules.yaml": prometheus_file(),
             "deploy/k8s/components/monitoring/rules.yaml": prometheus_rule(),

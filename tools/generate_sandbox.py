@@ -1,6 +1,6 @@
 """Write docs/sandbox.md, and the client's constants, from the sandbox's own table."""
 
-from generating import generated
+from generating import write_or_check
 
 from swap_stack.catalogue import SLOW, SLOW_BLOCKS, SLOW_USD
 from swap_stack.sandbox.bench import LIFETIME_SECONDS
@@ -113,4 +113,4 @@ def constants() -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: page(), CLIENT: constants()})
+    write_or_check({TARGET: page(), CLIENT: constants()})

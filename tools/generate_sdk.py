@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from generating import generated
+from generating import write_or_check
 from pydantic.json_schema import models_json_schema
 
 from swap_contracts.public import authorizations, explaining, lookups, models, pay, transfers
@@ -112,4 +112,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: page()})
+    write_or_check({TARGET: page()})

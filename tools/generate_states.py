@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from generating import generated
+from generating import write_or_check
 
 from swap_domain import authorization_status, lifecycle, transaction_status
 
@@ -46,4 +46,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    generated({TARGET: page()})
+    write_or_check({TARGET: page()})

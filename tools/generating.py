@@ -1,11 +1,12 @@
-"""Write generated files, or with --check fail when one is not what would be written."""
+"""Writes generated files, or checks that they are current."""
 
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 
-def generated(files: Mapping[str, str]) -> None:
+def write_or_check(files: Mapping[str, str]) -> None:
+    """Write stale files; with --check exit with an error if one is stale."""
     stale = [path for path, text in files.items() if not _is_current(Path(path), text)]
     if "--check" in sys.argv:
         if stale:

@@ -1,6 +1,7 @@
-"""A service's migrations are one line: two that follow the same one are applied in no order.
+"""Checks that each service's migrations form one line, and that the service requires the last one.
 
-The service names the last of them, and does not start on an older schema.
+Two migrations with the same predecessor would be applied in no order. A service does not start on
+a schema older than its `SCHEMA_REVISION`.
 """
 
 import ast
@@ -15,7 +16,7 @@ CONSTANT = "SCHEMA_REVISION"
 
 
 def values_in(path: Path) -> dict[str, object]:
-    """Return what a migration says of itself."""
+    """Return the revision of a migration, and the one that it follows."""
     found: dict[str, object] = {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
@@ -25,34 +26,33 @@ def values_in(path: Path) -> dict[str, object]:
 
 
 def faults(folder: Path) -> list[str]:
-    by: dict[str, dict[object, list[str]]] = {name: defaultdict(list) for name in NAMES}
+    files_by: dict[str, dict[object, list[str]]] = {name: defaultdict(list) for name in NAMES}
     for path in sorted(folder.glob("*.py")):
         for name, value in values_in(path).items():
-            by[name][value].append(path.name)
+            files_by[name][value].append(path.name)
     found = [
         f"{folder}: {', '.join(files)} have the same {name}, {value}"
         for name in NAMES
-        for value, files in by[name].items()
+        for value, files in files_by[name].items()
         if len(files) > 1
     ]
-    found += _out_of_order(folder) + _not_required(folder, by["revision"])
-    unknown = by["down_revision"].keys() - by["revision"].keys() - {None}
+    found += _out_of_order(folder) + _outdated_constants(folder, files_by["revision"])
+    unknown = files_by["down_revision"].keys() - files_by["revision"].keys() - {None}
     return found + [f"{folder}: nothing has the revision {value}" for value in sorted(unknown)]
 
 
 def _out_of_order(folder: Path) -> list[str]:
-    """At its start a service compares revisions as text."""
-    lines = [values_in(path) for path in sorted(folder.glob("*.py"))]
+    """Report revisions that are no text in rising order: a service compares them as text."""
+    migrations = [values_in(path) for path in sorted(folder.glob("*.py"))]
     return [
-        f"{folder}: revision {line['revision']} is not four digits after {line['down_revision']}"
-        for line in lines
-        if not re.fullmatch(r"\d{4}", str(line["revision"]))
-        or str(line["revision"]) <= str(line["down_revision"] or "")
+        f"{folder}: revision {revision} is not four digits after {previous}"
+        for revision, previous in ((one["revision"], one["down_revision"]) for one in migrations)
+        if not re.fullmatch(r"\d{4}", str(revision)) or str(revision) <= str(previous or "")
     ]
 
 
-def _not_required(folder: Path, revisions: Iterable[object]) -> list[str]:
-    """A service does not start on a schema before its last migration."""
+def _outdated_constants(folder: Path, revisions: Iterable[object]) -> list[str]:
+    """Report each `SCHEMA_REVISION` that is not the last migration."""
     head = max(map(str, revisions), default="")
     return [
         f"{app}: {CONSTANT} is not {head}, the last migration"

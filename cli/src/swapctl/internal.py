@@ -33,13 +33,13 @@ class Internal:
         :raises Failed: with the message of the service.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", path, params=parameters)
+        return self._request("GET", path, params=parameters)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """
         :raises Failed: with the message of the service.
         """
-        return self._ask("POST", path, json=body or {}, timeout=ORDER_TIMEOUT_SECONDS)
+        return self._request("POST", path, json=body or {}, timeout=ORDER_TIMEOUT_SECONDS)
 
-    def _ask(self, method: str, path: str, **rest: Any) -> Any:
+    def _request(self, method: str, path: str, **rest: Any) -> Any:
         return send_request(self._service, self._client, method, f"/admin{path}", **rest)

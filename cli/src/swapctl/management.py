@@ -1,4 +1,4 @@
-"""Client of the management API: a member with an access token, or an operator without one."""
+"""Client of the management API, for a member with an access token or an operator with a token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Management:
     def __init__(self, endpoints: Endpoints, *, as_member: bool | None = None) -> None:
         """
         :param as_member: whether to act as a member; by default, if an access token is set.
-        :raises NotConfigured: when the address or the token is not known.
+        :raises NotConfigured: when the address is unknown, or an operator's token is. A member may
+            have no token yet, to accept an invitation.
         """
         self.is_member = endpoints.access_token is not None if as_member is None else as_member
         if self.is_member:
@@ -38,10 +39,10 @@ class Management:
         :raises RequestFailed: with the message of the service.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", path, params=parameters)
+        return self._request("GET", path, params=parameters)
 
     def list_all(self, path: str) -> list[dict[str, Any]]:
-        """Return every page of a list.
+        """Return the rows of every page. The endpoint must be paged.
 
         :raises RequestFailed: with the message of the service.
         """
@@ -52,7 +53,7 @@ class Management:
         :raises RequestFailed: with the message of the service.
         """
         content = {name: value for name, value in (body or {}).items() if value is not None}
-        return self._ask("POST", path, json=content)
+        return self._request("POST", path, json=content)
 
     def _pages(self, path: str) -> Iterator[dict[str, Any]]:
         page = 1
@@ -62,5 +63,5 @@ class Management:
                 return
             page += 1
 
-    def _ask(self, method: str, path: str, **rest: Any) -> Any:
+    def _request(self, method: str, path: str, **rest: Any) -> Any:
         return send_request("api", self._client, method, path, **rest)["data"]

@@ -2,8 +2,8 @@
 
 python -m swap_cluster up        start it
 python -m swap_cluster down      end it, and remove its data
-python -m swap_cluster demo      the same, deploy overlays/dev, and send a swap of each method
-python -m swap_cluster images    build the images and load them
+python -m swap_cluster demo      start it, deploy overlays/dev, and send a swap of each method
+python -m swap_cluster images    build the images and load them into containerd
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class ConfigMaps:
         )
 
     async def find(self, name: str) -> Mapping[str, str] | None:
-        """Return what a ConfigMap holds, or None where there is none."""
+        """Return the data of a ConfigMap, or None if there is none."""
         async with self._session() as session, session.get(self._url(name), ssl=self.tls) as answer:
             if answer.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -42,7 +42,7 @@ class ConfigMaps:
             return data
 
     async def apply(self, name: str, data: Mapping[str, str]) -> None:
-        """Make a ConfigMap, or change it to hold exactly this."""
+        """Create a ConfigMap, or replace what this program has set in it."""
         document = {
             "apiVersion": "v1",
             "kind": "ConfigMap",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_monitoring.rule import Group, any_of, critical, growing, warning
+from swap_monitoring.rule import Group, counted_recently, critical, keeps_counting, warning
 
 HEAD: Final = "max by (network) (swap_watch_head_block)"
 HEAD_BEFORE: Final = "max by (network) (swap_watch_head_block offset 10m)"
@@ -15,8 +15,8 @@ YOUNG_MAX: Final = "max by (network) (swap_watch_young_addresses_max)"
 
 CHAINS: Final = Group(
     "swap-chains",
-    "chains",
-    (
+    page="chains",
+    rules=(
         critical(
             "NetworkHalted",
             "max by (network) (swap_watch_halted) > 0",
@@ -25,17 +25,17 @@ CHAINS: Final = Group(
         ),
         critical(
             "NodesContradict",
-            any_of("swap_watch_contradictions_total", by="network"),
+            counted_recently("swap_watch_contradictions_total", by="network"),
             "Nodes of {{ $labels.network }} contradict each other about a final block.",
         ),
         critical(
             "ReceiptsContradict",
-            any_of("swap_settler_nodes_differ_total", by="network"),
+            counted_recently("swap_settler_nodes_differ_total", by="network"),
             "Nodes of {{ $labels.network }} differ about a transaction that failed.",
         ),
         critical(
             "AddressCoinsMissing",
-            any_of("swap_watch_coins_missing_total", by="network"),
+            counted_recently("swap_watch_coins_missing_total", by="network"),
             "A deposit address on {{ $labels.network }} has less than it received.",
         ),
         critical(
@@ -57,12 +57,12 @@ CHAINS: Final = Group(
         ),
         warning(
             "MovementMissed",
-            any_of("swap_watch_missed_movements_total", by="network"),
+            counted_recently("swap_watch_missed_movements_total", by="network"),
             "A node of {{ $labels.network }} did not report a movement at first.",
         ),
         warning(
             "SecondLookFails",
-            growing("swap_watch_second_look_failures_total", by="network"),
+            keeps_counting("swap_watch_second_look_failures_total", by="network"),
             "No second provider of {{ $labels.network }} responds to the second look.",
             after="30m",
         ),
@@ -109,8 +109,8 @@ CHAINS: Final = Group(
 
 PRICES: Final = Group(
     "swap-prices",
-    "prices",
-    (
+    page="prices",
+    rules=(
         critical(
             "PricesMissing",
             "max(swap_quoter_prices) == 0",
@@ -125,21 +125,21 @@ PRICES: Final = Group(
         ),
         warning(
             "PricesUnreadable",
-            growing("swap_quoter_prices_unreadable_total", by="source"),
+            keeps_counting("swap_quoter_prices_unreadable_total", by="source"),
             "The price source {{ $labels.source }} cannot be read.",
             after="15m",
         ),
         warning(
             "GasUnknown",
-            growing("swap_quoter_gas_unknown_total", by="network"),
+            keeps_counting("swap_quoter_gas_unknown_total", by="network"),
             "No node of {{ $labels.network }} reports the price of gas.",
             after="15m",
         ),
         warning(
             "QuoterAway",
-            growing("swap_settler_quoter_away_total", by="service", within="5m")
+            keeps_counting("swap_settler_quoter_away_total", by="service", within="5m")
             + " or "
-            + growing("swap_api_quoter_away_total", by="service", within="5m"),
+            + keeps_counting("swap_api_quoter_away_total", by="service", within="5m"),
             "The quoter does not respond to {{ $labels.service }}.",
             after="5m",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_monitoring.rule import Group, any_of, critical, growing, warning
+from swap_monitoring.rule import Group, counted_recently, critical, keeps_counting, warning
 
 OWED: Final = "max by (network, token) (swap_settler_owed_base_units)"
 HELD: Final = "max by (network, token) (swap_settler_held_base_units)"
@@ -12,8 +12,8 @@ TREASURY: Final = "max by (network, token) (swap_settler_treasury_base_units)"
 
 SWAPS: Final = Group(
     "swap-swaps",
-    "swaps",
-    (
+    page="swaps",
+    rules=(
         critical(
             "SwapsStuck",
             "max by (status) (swap_settler_stuck_swaps) > 0",
@@ -46,12 +46,12 @@ SWAPS: Final = Group(
         ),
         critical(
             "DepositLostAfterPayout",
-            any_of("swap_settler_losses_total", by="service"),
+            counted_recently("swap_settler_losses_total", by="service"),
             "A reorg took a deposit that was paid for.",
         ),
         critical(
             "LossBudgetSpent",
-            any_of("swap_settler_loss_budgets_spent_total", by="network"),
+            counted_recently("swap_settler_loss_budgets_spent_total", by="network"),
             "Reorgs of {{ $labels.network }} took more than its loss budget.",
         ),
     ),
@@ -59,8 +59,8 @@ SWAPS: Final = Group(
 
 PAYMENTS: Final = Group(
     "swap-payments",
-    "payments",
-    (
+    page="payments",
+    rules=(
         critical(
             "InvariantBroken",
             "max by (invariant) (swap_settler_invariant_broken_rows) > 0",
@@ -87,17 +87,17 @@ PAYMENTS: Final = Group(
         ),
         critical(
             "SignerNonceUsedExternally",
-            any_of("swap_settler_foreign_nonces_total", by="network"),
+            counted_recently("swap_settler_foreign_nonces_total", by="network"),
             "An external transaction used a nonce of a signer on {{ $labels.network }}.",
         ),
         critical(
             "SignerNonceUnexplained",
-            any_of("swap_settler_slots_unexplained_total", by="network"),
+            counted_recently("swap_settler_slots_unexplained_total", by="network"),
             "A nonce on {{ $labels.network }} was consumed by no known transaction.",
         ),
         critical(
             "SignerHoldsLess",
-            any_of("swap_settler_signer_short_total", by="network"),
+            counted_recently("swap_settler_signer_short_total", by="network"),
             "A signer on {{ $labels.network }} holds less than the ledger says.",
         ),
         warning(
@@ -161,19 +161,19 @@ PAYMENTS: Final = Group(
         ),
         warning(
             "TransactionAtFeeCap",
-            any_of('swap_settler_replacements_total{act="at_cap"}', by="network"),
+            counted_recently('swap_settler_replacements_total{act="at_cap"}', by="network"),
             "A transaction on {{ $labels.network }} is stuck at the fee cap.",
             after="5m",
         ),
         warning(
             "LaneWaits",
-            growing("swap_settler_lane_waits_total", by="network"),
+            keeps_counting("swap_settler_lane_waits_total", by="network"),
             "A sender lane of {{ $labels.network }} gets no response.",
             after="15m",
         ),
         warning(
             "SweepsRefused",
-            growing("swap_settler_sweeps_refused_total", by="network", within="1h"),
+            keeps_counting("swap_settler_sweeps_refused_total", by="network", within="1h"),
             "Sweeps on {{ $labels.network }} would revert.",
             after="6h",
         ),
@@ -185,7 +185,7 @@ PAYMENTS: Final = Group(
         ),
         warning(
             "ScreeningUnavailable",
-            growing('swap_screening_total{answer="none"}', by="service"),
+            keeps_counting('swap_screening_total{answer="none"}', by="service"),
             "The screening service does not respond to {{ $labels.service }}.",
             after="10m",
         ),
@@ -194,8 +194,8 @@ PAYMENTS: Final = Group(
 
 RECOVERY: Final = Group(
     "swap-recovery",
-    "recovery",
-    (
+    page="recovery",
+    rules=(
         critical(
             "RecoveryOpen",
             "max(swap_settler_in_recovery) > 0",

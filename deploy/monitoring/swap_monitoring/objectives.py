@@ -98,5 +98,5 @@ DURATION: Final = Objective(
 OBJECTIVES: Final = (AVAILABILITY, SUCCESS, DURATION)
 
 GROUPS: Final = tuple(
-    Group(f"swap-slo-{one.record}", "objectives", one.rules) for one in OBJECTIVES
+    Group(f"swap-slo-{one.record}", page="objectives", rules=one.rules) for one in OBJECTIVES
 )

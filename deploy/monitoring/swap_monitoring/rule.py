@@ -60,7 +60,7 @@ def warning(name: str, expr: str, summary: str, *, after: str = "0m") -> Alert:
     return Alert(name, expr, Severity.WARNING, summary, after)
 
 
-def any_of(counter: str, *, by: str, within: str = "15m") -> str:
+def counted_recently(counter: str, *, by: str, within: str = "15m") -> str:
     """Return an expression that is true while a counter counted something recently.
 
     `increase` alone does not see the first event: a series with labels begins at 1.
@@ -69,6 +69,6 @@ def any_of(counter: str, *, by: str, within: str = "15m") -> str:
     return f"sum by ({by}) (increase({counter}[{within}]) > 0 or {first})"
 
 
-def growing(counter: str, *, by: str, within: str = "10m") -> str:
+def keeps_counting(counter: str, *, by: str, within: str = "10m") -> str:
     """Return an expression that is true while a counter goes on counting."""
     return f"sum by ({by}) (increase({counter}[{within}])) > 0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_monitoring.rule import Group, any_of, critical, growing, warning
+from swap_monitoring.rule import Group, counted_recently, critical, keeps_counting, warning
 
 SERVICES: Final = (
     "api", "quoter", "chain-watcher", "settler", "notifier", "dashboard", "console",
@@ -16,8 +16,8 @@ ATTEMPTS: Final = "swap_notifier_attempts_total"
 
 MESSAGES: Final = Group(
     "swap-messages",
-    "messages",
-    (
+    page="messages",
+    rules=(
         critical(
             "MessagesParked",
             "max by (service) (swap_parked_messages) > 0",
@@ -27,8 +27,9 @@ MESSAGES: Final = Group(
         critical(
             "MessagesUnverified",
             "max by (service) (swap_unverified_messages) > 0 or "
-            + any_of("swap_messages_unverified_total", by="service"),
-            "Kafka brought {{ $labels.service }} a message that its sender does not have.",
+            + counted_recently("swap_messages_unverified_total", by="service"),
+            "{{ $labels.service }} received a message from Kafka that the sender's outbox does not "
+            "hold.",
         ),
         warning(
             "OutboxOld",
@@ -39,7 +40,7 @@ MESSAGES: Final = Group(
         ),
         warning(
             "OutboxMessageTooLarge",
-            any_of("swap_outbox_too_large_total", by="service"),
+            counted_recently("swap_outbox_too_large_total", by="service"),
             "A message of {{ $labels.service }} is too large for Kafka.",
         ),
         warning(
@@ -74,8 +75,8 @@ MESSAGES: Final = Group(
 
 WEBHOOKS: Final = Group(
     "swap-webhooks",
-    "webhooks",
-    (
+    page="webhooks",
+    rules=(
         critical(
             "WebhooksLate",
             "max(swap_notifier_overdue_oldest_seconds) > 300",
@@ -96,13 +97,13 @@ WEBHOOKS: Final = Group(
         ),
         critical(
             "WebhookSecretUnreadable",
-            any_of("swap_notifier_secrets_unreadable_total", by="service"),
+            counted_recently("swap_notifier_secrets_unreadable_total", by="service"),
             "No key decrypts the secret of an endpoint: its webhooks wait.",
         ),
         warning(
             "ClockSkew",
             "max by (service) (abs(swap_notifier_clock_skew_seconds)) > 30",
-            "The clock of a notifier is wrong by {{ $value }} seconds.",
+            "A notifier's clock differs from the database's by {{ $value }} seconds.",
             after="5m",
         ),
     ),
@@ -110,8 +111,8 @@ WEBHOOKS: Final = Group(
 
 API: Final = Group(
     "swap-api",
-    "api",
-    (
+    page="api",
+    rules=(
         warning(
             "ApiServerErrors",
             'sum(rate(swap_api_answers_total{status=~"5.."}[5m]))'
@@ -127,7 +128,7 @@ API: Final = Group(
         ),
         warning(
             "RateLimitsLocal",
-            growing("swap_api_counters_away_total", by="service"),
+            keeps_counting("swap_api_counters_away_total", by="service"),
             "Redis does not respond: each process limits rates by itself.",
             after="10m",
         ),
@@ -136,8 +137,8 @@ API: Final = Group(
 
 PROCESSES: Final = Group(
     "swap-processes",
-    "processes",
-    (
+    page="processes",
+    rules=(
         critical(
             "ServiceMissing",
             MISSING,
@@ -151,13 +152,13 @@ PROCESSES: Final = Group(
         ),
         warning(
             "TaskFails",
-            growing("swap_task_failures_total", by="service, task"),
+            keeps_counting("swap_task_failures_total", by="service, task"),
             "The task {{ $labels.task }} of {{ $labels.service }} fails again and again.",
             after="10m",
         ),
         warning(
             "SpansDropped",
-            growing("swap_spans_dropped_total", by="service, reason"),
+            keeps_counting("swap_spans_dropped_total", by="service, reason"),
             "{{ $labels.service }} loses spans: {{ $labels.reason }}.",
             after="10m",
         ),

@@ -22,7 +22,7 @@ MESSAGES: Final = (
         "messages_unverified",
         service="settler",
         topic="deposits",
-        summary="Kafka brought settler a message that its sender does not have.",
+        summary="settler received a message from Kafka that the sender's outbox does not hold.",
     ),
     gauge(
         "OutboxOld",
@@ -116,7 +116,7 @@ WEBHOOKS: Final = (
         "-40",
         after=5,
         service="notifier",
-        summary="The clock of a notifier is wrong by 40 seconds.",
+        summary="A notifier's clock differs from the database's by 40 seconds.",
     ),
 )
 

@@ -52,8 +52,8 @@ CREATE TABLE IF NOT EXISTS swap (
   is_fulfilled INTEGER NOT NULL DEFAULT 0
 );
 """
-KEEP = "INSERT OR IGNORE INTO inbox (id, type, content) VALUES (?, ?, ?)"
-NOTE = """
+ADD_MESSAGE = "INSERT OR IGNORE INTO inbox (id, type, content) VALUES (?, ?, ?)"
+SAVE_STATUS = """
 INSERT INTO swap (id, sequence, status) VALUES (?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, status = excluded.status
 WHERE excluded.sequence > swap.sequence
@@ -61,7 +61,7 @@ WHERE excluded.sequence > swap.sequence
 
 
 class NotYet(Exception):
-    """The service does not report the state of its message yet."""
+    """The service does not yet report the status that its webhook reported."""
 
 
 class Orders:
@@ -79,7 +79,7 @@ class Orders:
     def accept(self, event: Event) -> None:
         """Store a message; at the return it is on disk."""
         with self._open() as connection:
-            connection.execute(KEEP, (event.id, event.type, json.dumps(event.content)))
+            connection.execute(ADD_MESSAGE, (event.id, event.type, json.dumps(event.content)))
         self._something_came.set()
 
     def work(self) -> None:
@@ -88,22 +88,22 @@ class Orders:
         while True:
             self._something_came.wait(PAUSE_SECONDS)
             self._something_came.clear()
-            self._try("inbox", self.take_what_came)
+            self._try("inbox", self.process_inbox)
             if time.monotonic() - reconciled >= self._reconcile_seconds:
                 self._try("swaps", self.reconcile)
                 reconciled = time.monotonic()
 
-    def take_what_came(self) -> None:
+    def process_inbox(self) -> None:
         with self._open() as connection:
             rows = connection.execute("SELECT id, type, content FROM inbox WHERE NOT is_done")
-            came = rows.fetchall()
-        for identity, *fields in came:
-            self._try(identity, self._take, identity, *fields)
+            messages = rows.fetchall()
+        for identity, *fields in messages:
+            self._try(identity, self._process, identity, *fields)
 
-    def _take(self, identity: str, kind: str, content: str) -> None:
+    def _process(self, identity: str, kind: str, content: str) -> None:
         event = Event(identity, kind, json.loads(content))
         if event.is_about_swap:
-            self._note(event.swap_id, event.sequence, event.payload["swap"]["status"])
+            self._save_status(event.swap_id, event.sequence, event.payload["swap"]["status"])
         with self._open() as connection:
             connection.execute("UPDATE inbox SET is_done = 1 WHERE id = ?", (identity,))
 
@@ -117,34 +117,37 @@ class Orders:
                 OPEN,
             ).fetchall()
         for (swap_id,) in rows:
-            self._try(swap_id, self._look, swap_id)
-        # An entry without a retry for a minute was mostly done in another way; otherwise it starts
-        # again.
+            self._try(swap_id, self._refresh, swap_id)
+        # Drop failures older than a minute: a later attempt usually succeeded. Otherwise the pause
+        # starts again at two seconds.
         lately = time.monotonic() - PAUSE_SECONDS_MAX
         self._failed = {
             name: failure for name, failure in self._failed.items() if failure[1] > lately
         }
 
-    def _look(self, swap_id: str) -> None:
+    def _refresh(self, swap_id: str) -> None:
         last = self._swaps.events(swap_id)[-1]
-        self._note(swap_id, last["sequence"], last["to_status"])
+        self._save_status(swap_id, last["sequence"], last["to_status"])
 
     def _try(self, name: str, do: Callable[..., None], *about: str) -> None:
-        """Run a step, unless it failed a moment ago; it is retried later and stops nothing else."""
+        """Run it, unless its pause after a failure has not ended.
+
+        Failures are logged and never stop other work.
+        """
         pause, due = self._failed.get(name, (PAUSE_SECONDS, 0.0))
         if time.monotonic() < due:
             return
         try:
             do(*about)
-        except Exception as error:  # of any kind: an accepted message must be processed in the end
+        except Exception as error:  # any error is retried: an accepted message must be processed
             print(f"later: {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             self._failed[name] = min(2 * pause, PAUSE_SECONDS_MAX), time.monotonic() + pause
         else:
             self._failed.pop(name, None)
 
-    def _note(self, swap_id: str, sequence: int, status: str) -> None:
+    def _save_status(self, swap_id: str, sequence: int, status: str) -> None:
         with self._open() as connection:
-            connection.execute(NOTE, (swap_id, sequence, status))
+            connection.execute(SAVE_STATUS, (swap_id, sequence, status))
             newest, is_fulfilled = connection.execute(
                 "SELECT status, is_fulfilled FROM swap WHERE id = ?", (swap_id,)
             ).fetchone()
@@ -220,7 +223,6 @@ def main() -> None:
     with Client(url, key, retries=once) as swaps:
         orders = Orders(options.database, swaps, reconcile_seconds=options.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
-        orders.accept(Event("started", "started", {}))  # process messages from before a crash now
         try:
             server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(orders, secrets))
         except OSError as error:

@@ -11,7 +11,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 
 from swap_runtime.messaging.kafka_security import connection_options
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
 
@@ -35,7 +35,7 @@ async def without_kafka(stack: Stack) -> AsyncIterator[None]:
     else:
         admin = AIOKafkaAdminClient(**connection_options(stack.kafka))
         await admin.start()
-        await admin.delete_topics(list(SOURCES))
+        await admin.delete_topics(list(OUTBOX_SCHEMAS))
         await admin.close()
     try:
         yield

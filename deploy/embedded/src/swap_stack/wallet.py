@@ -15,7 +15,6 @@ from swap_stack.node import Node
 
 GWEI = 10**9
 TIP = GWEI
-GAS_PLAIN = 21_000
 GAS_CALL = 300_000
 GAS_DEPLOY = 7_000_000
 
@@ -36,7 +35,10 @@ def creation_code(artifact: Mapping[str, Any], arguments: Sequence[object]) -> s
 
 @dataclass(slots=True)
 class Wallet:
-    """Signs and sends one after the other, without waiting for what was sent to be mined."""
+    """Signs and sends one after the other, without waiting for what was sent to be mined.
+
+    Not safe for concurrent sends: the nonce grows after the node accepted.
+    """
 
     node: Node
     private_key: str
@@ -48,20 +50,20 @@ class Wallet:
     @classmethod
     async def open(cls, node: Node, private_key: str) -> Wallet:
         address = str(Account.from_key(private_key).address)
-        base_fee = await node.number("eth_gasPrice")
+        gas_price = await node.number("eth_gasPrice")
         return cls(
             node=node,
             private_key=private_key,
             address=address,
             chain_id=await node.number("eth_chainId"),
             nonce=await node.number("eth_getTransactionCount", address, "pending"),
-            max_fee_per_gas=2 * base_fee + TIP,
+            max_fee_per_gas=2 * gas_price + TIP,
         )
 
     async def send(
         self, to: str | None, *, value: int = 0, data: str = "0x", gas: int = GAS_CALL
     ) -> str:
-        """Return the hash of a transaction that the node has taken."""
+        """Return the hash of a transaction that the node accepted."""
         transaction: dict[str, object] = {
             "type": 2,
             "chainId": self.chain_id,
@@ -80,7 +82,7 @@ class Wallet:
         return str(sent)
 
     async def pay(self, to: str, value: int) -> str:
-        """Send the chain's own coin; enough gas for a contract that takes note of it."""
+        """Send the chain's own coin, with enough gas for a contract that logs the receipt."""
         return await self.send(to, value=value, gas=GAS_CALL)
 
     async def deploy(self, artifact: Mapping[str, Any], *arguments: object) -> str:

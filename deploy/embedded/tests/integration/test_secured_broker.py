@@ -21,7 +21,7 @@ from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.messaging.consuming import Subscriptions, consume
 from swap_runtime.messaging.producing import KafkaProducer
 from swap_runtime.messaging.relay import Outbound
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.topics import ensure_topics, has_leaders
 from swap_runtime.settings import KafkaSettings
 from swap_stack.keys import PRINCIPALS
@@ -32,7 +32,7 @@ from swap_stack.ports import Ports
 from swap_stack.processes import Registry
 
 NOTES = Topic("deposit.changed.v1", Envelope[Note], lambda note: note.thing)
-SENT = frozenset(topic for topic, source in SOURCES.items() if source == "chain_watcher")
+SENT = frozenset(topic for topic, source in OUTBOX_SCHEMAS.items() if source == "chain_watcher")
 WITHIN_SECONDS = 30
 NO_LOGIN = {"security_protocol": "PLAINTEXT", "username": "", "password": SecretStr("")}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, Rendered
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.topics import RETENTION_MS
 from swap_runtime.settings import KafkaSettings
 from swap_stack.acls import Acl, load_acls
@@ -28,7 +28,7 @@ def rights(rendered: Rendered, name: str) -> set[Acl]:
 def test_every_topic_of_the_code_has_a_resource(operated: Rendered) -> None:
     topics = list(operated.of_kind("KafkaTopic"))
 
-    assert {each["metadata"]["name"] for each in topics} == set(SOURCES)
+    assert {each["metadata"]["name"] for each in topics} == set(OUTBOX_SCHEMAS)
     for topic in topics:
         spec = topic["spec"]
         partitions = KafkaSettings.model_fields["topic_partitions"].default

@@ -13,7 +13,10 @@ from swap_domain.catalogue_document import ToAddress, catalogue_from
 
 @cache
 def load_catalogue(path: Path, to_address: ToAddress) -> Catalogue:
-    """Return the catalogue, every address in the given form; a mistake stops the process."""
+    """Return the catalogue; `to_address` converts every address.
+
+    :raises CatalogueInvalid: for a mistake, which stops the service.
+    """
     with path.open() as file:
         document = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return catalogue_from(document, to_address=to_address)

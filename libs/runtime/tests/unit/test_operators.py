@@ -40,22 +40,25 @@ class TestAToken:
         both = operators(lasting, expired)
 
         assert (both.identify("Bearer a"), both.identify("Bearer b")) == (ANN, None)
-        assert (both.may_order("ann"), both.may_order("ben")) == (True, False)
+        assert both.is_active_named_operator("ann")
+        assert not both.is_active_named_operator("ben")
         assert not both.can_approve
 
     def test_ends_when_it_is_deactivated(self) -> None:
         gone = operators(known(ANN, "a", is_active=False))
 
         assert gone.identify("Bearer a") is None
-        assert not gone.may_order("ann")
+        assert not gone.is_active_named_operator("ann")
 
     def test_of_the_shared_token_orders_nothing_that_needs_two(self) -> None:
         shared = Operator("operator", Role.OPERATOR, is_shared=True)
 
-        assert not operators(known(shared, "s")).may_order("operator")
+        assert not operators(known(shared, "s")).is_active_named_operator("operator")
 
     def test_of_a_viewer_gives_no_orders(self) -> None:
-        assert not operators(known(Operator("vic", Role.VIEWER), "v")).may_order("vic")
+        viewer = operators(known(Operator("vic", Role.VIEWER), "v"))
+
+        assert not viewer.is_active_named_operator("vic")
 
 
 class TestSettings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swap_api.funding.http.attachments import AttachmentEndpoints
 from swap_api.funding.http.authorizations import AuthorizationEndpoints
-from swap_api.funding.http.routes import of_attachments, of_authorizations
+from swap_api.funding.http.routes import attachment_endpoints, authorization_endpoints
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.idempotent_requests import with_idempotency_key
 from swap_api.management.http.app_fees import AppFeeEndpoints
@@ -14,15 +14,21 @@ from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.routes import management
-from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swaps
+from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swap_endpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
 from swap_api.pay_links.http.pay import PayEndpoints
-from swap_api.pay_links.http.routes import of_pay_links
+from swap_api.pay_links.http.routes import pay_link_endpoints
 from swap_api.swaps.http.catalogue import CatalogueEndpoints
 from swap_api.swaps.http.history import HistoryEndpoints
 from swap_api.swaps.http.pricing import PricingEndpoints
-from swap_api.swaps.http.routes import of_catalogue, of_history, of_pricing, of_swaps
+from swap_api.swaps.http.routes import (
+    catalogue_endpoints,
+    history_endpoints,
+    pricing_endpoints,
+    service_endpoints,
+    swap_endpoints,
+)
 from swap_api.swaps.http.swaps import SwapEndpoints
 
 
@@ -35,7 +41,7 @@ def endpoints(
     authorizations: AuthorizationEndpoints,
     attachments: AttachmentEndpoints,
     pay: PayEndpoints,
-    partners: ManagementEndpoints,
+    organizations: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
@@ -48,7 +54,7 @@ def endpoints(
     for_members = (
         endpoint
         for endpoint in management(
-            partners=partners,
+            organizations=organizations,
             members=members,
             webhooks=webhooks,
             figures=figures,
@@ -59,13 +65,14 @@ def endpoints(
         if endpoint.scope is not Scope.OPERATOR
     )
     return [
-        *map(with_idempotency_key, of_swaps(swaps)),
-        *map(with_idempotency_key, of_authorizations(authorizations)),
-        *map(with_idempotency_key, of_attachments(attachments)),
-        *of_history(history),
-        *of_pay_links(pay),
-        *of_pricing(pricing),
-        *of_catalogue(catalogue),
+        *map(with_idempotency_key, swap_endpoints(swaps)),
+        *map(with_idempotency_key, authorization_endpoints(authorizations)),
+        *map(with_idempotency_key, attachment_endpoints(attachments)),
+        *history_endpoints(history),
+        *pay_link_endpoints(pay),
+        *pricing_endpoints(pricing),
+        *service_endpoints(pricing),
+        *catalogue_endpoints(catalogue),
         *map(with_idempotency_key, for_members),
-        *map(with_idempotency_key, managed_swaps(member_swaps)),
+        *map(with_idempotency_key, managed_swap_endpoints(member_swaps)),
     ]

@@ -23,7 +23,7 @@ V2, MANAGE, PAY = "/api/v2", "/management/v1", "/pay/v1"
 ENDPOINTS = endpoints(
     **{name: group for name, group in get_type_hints(endpoints).items() if name != "return"}
 )
-BY_MEMBERS = (Scope.MEMBER, Scope.PERSON)
+BY_MEMBERS = (Scope.MEMBER, Scope.SELF)
 WITHOUT_KEY = (Scope.NO_KEY, Scope.PAY_LINK)
 
 

@@ -311,16 +311,16 @@ class NetworkParts:
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:
-    parking, patience = service.parking(NAME), HintBackoff()
+    parking, backoff = service.parking(NAME), HintBackoff()
     deposit_targets.subscribe(
         service.subscriptions, record_targets=RecordTargets(work), parking=parking
     )
     deposit_hints.subscribe(
         service.subscriptions,
-        record_hints=RecordHints(work, networks=catalogue.networks, patience=patience),
+        record_hints=RecordHints(work, networks=catalogue.networks, backoff=backoff),
         parking=parking,
     )
-    repeat_hints = RepeatHints(work, patience=patience)
+    repeat_hints = RepeatHints(work, backoff=backoff)
     service.every("repeat-hints", HINTS_INTERVAL, repeat_hints)
 
 

@@ -26,7 +26,7 @@ from swap_runtime.postgres.sql import sql
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
-PATIENCE = HintBackoff(pause_max=timedelta(seconds=3))
+BACKOFF = HintBackoff(pause_max=timedelta(seconds=3))
 
 
 class Sleepy(FakeReader):
@@ -145,7 +145,7 @@ class TestHints:
             occurred_at=NOW,
             trace_id="t",
         )
-        record_hints = RecordHints(world.work, networks=[NETWORK], patience=PATIENCE)
+        record_hints = RecordHints(world.work, networks=[NETWORK], backoff=BACKOFF)
         with listening(world) as wakes:
             await record_hints([envelope])
             await record_hints([envelope])
@@ -156,7 +156,7 @@ class TestHints:
     ) -> None:
         sent = await world.deposits(7)
         await self._hinted(world, sent.transaction_hash)
-        repeat_hints = RepeatHints(world.work, patience=PATIENCE)
+        repeat_hints = RepeatHints(world.work, backoff=BACKOFF)
 
         with listening(world) as wakes:
             await repeat_hints()
@@ -182,7 +182,7 @@ class TestHints:
         await self._change(world, "UPDATE hint SET due_at = now(), ends_at = now()")
 
         with listening(world) as wakes:
-            await RepeatHints(world.work, patience=PATIENCE)()
+            await RepeatHints(world.work, backoff=BACKOFF)()
             assert wakes() == 0
         assert await self._pauses(world) == []
 
@@ -194,7 +194,7 @@ class TestHints:
             occurred_at=NOW,
             trace_id="t",
         )
-        await RecordHints(world.work, networks=[NETWORK], patience=PATIENCE)([envelope])
+        await RecordHints(world.work, networks=[NETWORK], backoff=BACKOFF)([envelope])
 
     @staticmethod
     async def _pauses(world: World) -> list[int]:

@@ -170,7 +170,7 @@ STATEMENTS: Final = {
         network=[NETWORK] * 5,
         transaction_hash=[f"tx{number}" for number in NUMBERS],
         pause=timedelta(seconds=1),
-        patience=timedelta(hours=1),
+        ends_after=timedelta(hours=1),
     ),
     "END_HINTS": query_of("END_HINTS"),
     "REPEAT_HINTS": query_of("REPEAT_HINTS", at_most=120, pause_max=timedelta(minutes=1), limit=5),

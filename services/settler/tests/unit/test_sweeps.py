@@ -31,8 +31,8 @@ from swap_settler.sweeping.decide.sweeps import (
     bookable,
     booking,
     booking_without_swap,
-    order,
     quarantined_deposit,
+    sweep_intent,
 )
 
 ADDRESS, OTHER = RECIPIENT, "0x" + "ad" * 20
@@ -101,7 +101,7 @@ class TestWorth:
 def test_an_order_empties_the_address_into_the_treasury_and_charges_no_swap() -> None:
     name = f"sweep/{ETHEREUM}/{ADDRESS}/{TOKEN}/{NOON.isoformat()}"
 
-    assert order(DUE, treasury=HERE, at=NOON) == Intent(
+    assert sweep_intent(DUE, treasury=HERE, at=NOON) == Intent(
         id=uuid5(NAMESPACE_URL, name),
         paid_id=None,
         swap_id=None,

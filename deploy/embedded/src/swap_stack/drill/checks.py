@@ -1,4 +1,4 @@
-"""What must be true at the end of a drill, beside what the drill is about."""
+"""Checks at the end of a drill: each payment was made once, and the invariants hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ async def require_paid_once(
     stack: Mapping[str, Any], swaps: Swaps, planned: Sequence[Planned]
 ) -> None:
     """
-    :raises StackError: naming each swap that did not end well, or was not paid exactly once.
+    :raises StackError: with each payment id that was paid twice, and each planned swap that is not
+        completed, or whose main leg was not paid exactly once.
     """
     paid = await read_payments(stack)
     faults = [f"id {number} was paid {n} times" for number, n in paid.items() if n > 1]

@@ -21,7 +21,8 @@ PROGRAM: Final = bytes.fromhex(
     "6000513181526020019060140190"  # mstore(dst, balance(mload(0))), both go on
     "388210600457602090036020f3"  # again while src < codesize; return(32, dst - 32)
 )
-# What is returned must be shorter than the largest contract, 24,576 bytes: 768 words.
+# What is returned must not exceed the largest contract, 24,576 bytes: 768 words. 500 leaves a
+# margin; such a call needs about 4.8 million gas.
 TOGETHER_MAX: Final = 500
 # Fewer are queried one by one: that needs no gas, and every node supports it.
 TOGETHER_MIN: Final = 20
@@ -52,7 +53,8 @@ async def _together(
     found: dict[Holding, int] = {}
     for group, answer in zip(groups, answers, strict=True):
         if isinstance(answer, NodeRefused):
-            # Nodes that have the state may refuse such a call. The first account shows which it is.
+            # A node with the state may refuse such a call. Reading one account tells both cases
+            # apart: a node without the state refuses that, too.
             await _one_by_one(node, group[:1], place)
             return await _one_by_one(node, coins, place)
         found.update(zip(group, _words(node, answer, len(group)), strict=True))

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.messaging.records import Position, Record
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.verification import OutboxCheck, Unverified, find_digest
 from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.operators.operator_log import log_order
@@ -59,7 +59,7 @@ log = structlog.get_logger()
 class ParkedRoutes:
     """`GET /admin/parked` and `…/{id}`, `POST /admin/parked/{id}/release` and `…/drop`."""
 
-    def __init__(self, engine: Engine, *, sources: Mapping[str, str] = SOURCES) -> None:
+    def __init__(self, engine: Engine, *, sources: Mapping[str, str] = OUTBOX_SCHEMAS) -> None:
         self._engine = engine
         self._sources = sources
 

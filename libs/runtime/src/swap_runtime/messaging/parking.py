@@ -16,7 +16,7 @@ from psycopg.errors import InsufficientPrivilege, InvalidSchemaName, UndefinedTa
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.quarantine import Quarantine
 from swap_runtime.messaging.records import Position, Record
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.verification import OutboxCheck, Unverified
 from swap_runtime.messaging.watermark import FIND_WATERMARK, SKIPPED
 from swap_runtime.postgres.database import Engine, Question, execute_alone, reading
@@ -130,7 +130,7 @@ class PostgresParking:
     """The `parked` table of a service, for one of its consumers."""
 
     def __init__(
-        self, engine: Engine, *, consumer: str, sources: Mapping[str, str] = SOURCES
+        self, engine: Engine, *, consumer: str, sources: Mapping[str, str] = OUTBOX_SCHEMAS
     ) -> None:
         """
         :param sources: the schema with the outbox of each topic.

@@ -14,7 +14,7 @@ from aiokafka.errors import MessageSizeTooLargeError  # type: ignore[import-unty
 
 from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.messaging.relay import Outbound
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.topics import ensure_topics
 from swap_runtime.postgres.database import forbid_open_transaction
 from swap_runtime.settings import KafkaSettings
@@ -36,7 +36,9 @@ class KafkaProducer:
     aiokafka a future and a turn of the event loop.
     """
 
-    def __init__(self, kafka: KafkaSettings, topics: Collection[str] = tuple(SOURCES)) -> None:
+    def __init__(
+        self, kafka: KafkaSettings, topics: Collection[str] = tuple(OUTBOX_SCHEMAS)
+    ) -> None:
         """
         :param topics: what is published; a principal of one service may create no others.
         """

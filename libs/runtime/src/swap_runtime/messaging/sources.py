@@ -1,10 +1,11 @@
-"""Which service sends which topic."""
+"""Which service's schema holds the outbox of each topic."""
 
 from types import MappingProxyType
 from typing import Final
 
-# The schema with the outbox of a topic: the sweep reads it when Kafka is unavailable.
-SOURCES: Final = MappingProxyType({
+# Consumers check messages against this outbox, and read it when Kafka does not deliver
+# (verification.py, sweep.py).
+OUTBOX_SCHEMAS: Final = MappingProxyType({
     "swap.requests.v1": "api",
     "deposit.hinted.v1": "api",
     "deposit.changed.v1": "chain_watcher",

@@ -20,7 +20,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 )
 
 from swap_runtime.messaging.kafka_security import connection_options
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.postgres.database import forbid_open_transaction
 from swap_runtime.settings import KafkaSettings
 
@@ -30,7 +30,9 @@ LEADER_PAUSE_SECONDS: Final = 0.5
 log = structlog.get_logger()
 
 
-async def ensure_topics(kafka: KafkaSettings, names: Collection[str] = tuple(SOURCES)) -> None:
+async def ensure_topics(
+    kafka: KafkaSettings, names: Collection[str] = tuple(OUTBOX_SCHEMAS)
+) -> None:
     """Make the topics that are missing; those that are there stay as they are.
 
     :raises KafkaError, OSError, TimeoutError: when the broker does not answer or does not agree.

@@ -12,14 +12,14 @@ from typing import Final
 
 from swap_runtime.clock import Clock
 
-SHARED_NAME: Final = "operator"  # the identity of `SWAP_OPERATOR__TOKEN`
+SHARED_NAME: Final = "operator"  # the name under which orders with the shared token are logged
 SCHEME: Final = b"Bearer "
 
 
 class Role(StrEnum):
     VIEWER = "viewer"  # reads
     OPERATOR = "operator"  # reads, gives orders, approves orders of other operators
-    SERVICE = "service"  # another service of the deployment: webhook endpoints and nothing else
+    SERVICE = "service"  # another service; it may use only the notifier's webhook endpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,11 @@ class Operators:
         now = self._clock()
         return next((known.operator for known in matching if known.is_valid(now)), None)
 
-    def may_order(self, name: str) -> bool:
-        """Whether a named identity may still give orders; the shared token has no identity."""
+    def is_active_named_operator(self, name: str) -> bool:
+        """Whether this is an active operator with an own token, so that its order can be approved.
+
+        Holders of the shared token have none.
+        """
         return name in self._named()
 
     @property

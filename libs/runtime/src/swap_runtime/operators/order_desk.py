@@ -144,7 +144,7 @@ class OrderDesk:
         proposal.require_open()
         if proposal.proposed_by == by:
             raise Refused("A different operator must approve this order")
-        if not self._operators.may_order(proposal.proposed_by):
+        if not self._operators.is_active_named_operator(proposal.proposed_by):
             raise Refused(f"{proposal.proposed_by} is no active operator any more: reject it")
         if proposal.action not in self._routes:
             raise Refused(f"this version has no order {proposal.action}: reject it")

@@ -1,4 +1,4 @@
-"""What loops wait for, so that they need not look all the time: hints, which may get lost.
+"""Wake-up hints between tasks and processes, so that loops poll rarely. A hint may be lost.
 
 A commit names what it wakes. Tasks that wait for it in the same process are woken at once, without
 a server. The service's other processes are woken with NOTIFY, where they may have to work. Never in
@@ -45,16 +45,16 @@ class Wake:
         """Whether no other process needs the notifications that are waited for here."""
         return self._is_local()
 
-    def keep_local_while(self, leads: Callable[[], bool]) -> None:
-        """Keep the news from the other processes for as long as the one who waits leads."""
-        self._is_local = leads
+    def keep_local_while(self, is_sufficient: Callable[[], bool]) -> None:
+        """Notify no other process while this holds: this process leads, or has free capacity."""
+        self._is_local = is_sufficient
 
     def set(self) -> None:
         """Wake the waiting task, or the next one."""
         self._event.set()
 
     async def wait(self, at_most: timedelta) -> bool:
-        """Return True when woken, False when the time is over; either way the next wait is new."""
+        """Return True when woken, which consumes the wake-up; False on timeout."""
         try:
             async with asyncio.timeout(at_most.total_seconds()):
                 await self._event.wait()
@@ -102,7 +102,7 @@ class Wakes:
             channels, self._unsent = self._unsent, set()
             if channels:
                 payload = " ".join([self._process, *sorted(channels)])
-                with suppress(Unavailable):  # they look by themselves before long
+                with suppress(Unavailable):  # they poll anyway
                     values = {"service": self._service, "payload": payload}
                     await execute_alone(self._engine, NOTIFY, values)
 

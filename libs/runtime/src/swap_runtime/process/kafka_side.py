@@ -10,7 +10,7 @@ import structlog
 
 from swap_runtime.messaging.outbox import OUTBOX
 from swap_runtime.messaging.relay import Relay
-from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.sweep import Sweep
 from swap_runtime.process.components import Service
 from swap_runtime.process.supervision import Beat
@@ -86,7 +86,7 @@ class KafkaSide:
     @property
     def _published(self) -> frozenset[str]:
         name = self._service.name
-        return frozenset(topic for topic, source in SOURCES.items() if source == name)
+        return frozenset(topic for topic, source in OUTBOX_SCHEMAS.items() if source == name)
 
     @property
     def _topics(self) -> frozenset[str]:
@@ -124,7 +124,7 @@ class KafkaSide:
             sweep = Sweep(
                 service.engine,
                 consumer,
-                source=SOURCES[consumer.topic.name],
+                source=OUTBOX_SCHEMAS[consumer.topic.name],
                 holder=service.holder,
                 settings=settings.sweep,
             )

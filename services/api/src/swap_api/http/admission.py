@@ -20,7 +20,7 @@ from swap_api.model.members import member_caller
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_runtime.errors import Unavailable
 
-FOR_MEMBERS: Final = (Scope.MEMBER, Scope.PERSON)
+FOR_MEMBERS: Final = (Scope.MEMBER, Scope.SELF)
 
 
 class Admission:

@@ -69,7 +69,7 @@ def public_app(
     :param pages: public pages without a key, by path.
     """
     # Routes are tried in this order.
-    by_frequency = sorted(endpoints, key=lambda endpoint: not endpoint.is_frequent)
+    in_order = sorted(endpoints, key=lambda endpoint: not endpoint.is_matched_first)
     routes = [
         *(
             ExactRoute(
@@ -77,7 +77,7 @@ def public_app(
                 Admitted(apps.app_of(endpoint), endpoint=endpoint, admission=admission),
                 methods=[endpoint.method],
             )
-            for endpoint in by_frequency
+            for endpoint in in_order
         ),
         *(ExactRoute(path, _handler_of(page)) for path, page in pages.items()),
     ]

@@ -50,21 +50,21 @@ class Endpoint:
     scope: Scope = Scope.ANY
     needs_process_alone: bool = False  # answered while Postgres is away, to keys known before
     query: type[Parameters] | None = None
-    names_by_query: bool = False  # one thing that a tenant owns
+    identifies_by_query: bool = False  # its query names one thing that a tenant owns
     body: type[Parameters] | None = None
     refuses: Sequence[ErrorCode] = ()
     is_idempotent: bool = False  # with an idempotency key: the first answer again
-    makes: bool = False  # something new each time: with an idempotency key at most once
+    creates: bool = False  # something new with each request; with an idempotency key once at most
     shows_secret: bool = False  # in its answer, which is not kept to be given again
     is_live: bool = False  # also as server-sent events, on request
-    is_frequent: bool = False  # its route is tried before those that are not
+    is_matched_first: bool = False  # its route is tried before those that are not
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
 
     @property
     def names_owned(self) -> bool:
         """Whether it names one thing that a tenant owns: for others it does not exist."""
-        return "{" in self.path or self.names_by_query
+        return "{" in self.path or self.identifies_by_query
 
 
 def weighed(endpoints: Sequence[Endpoint], weights: Mapping[str, int]) -> list[Endpoint]:

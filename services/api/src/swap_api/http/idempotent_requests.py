@@ -54,7 +54,7 @@ def with_idempotency_key(endpoint: Endpoint) -> Endpoint:
 
 def idempotency_refusals(endpoint: Endpoint) -> Sequence[ErrorCode]:
     """Return what an endpoint refuses because of an idempotency key."""
-    lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()
+    lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.creates else ()
     return (*REFUSALS, *lost) if endpoint.is_idempotent else ()
 
 
@@ -86,7 +86,7 @@ class IdempotencyKeys:
         content = None if endpoint.body is None else _content(await request.json_body())
         request_hash = body_hash(request.path, content)
         replay = await self._answer_once(
-            _owner(exchange.context), key, request_hash, answer, makes=endpoint.makes
+            _owner(exchange.context), key, request_hash, answer, creates=endpoint.creates
         )
         if replay is not None:
             return await _again(endpoint, replay.answer)(scope, receive, send)

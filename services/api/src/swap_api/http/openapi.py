@@ -50,7 +50,7 @@ BY_SCOPE: Final = {
     Scope.NO_KEY: (),
     Scope.PAY_LINK: (),
     Scope.MEMBER: BY_TOKEN,
-    Scope.PERSON: BY_TOKEN,
+    Scope.SELF: BY_TOKEN,
 }
 WHO_MAY: Final = {
     Scope.ANY: "Any key opens it.",
@@ -58,7 +58,7 @@ WHO_MAY: Final = {
     Scope.NO_KEY: "Needs no key.",
     Scope.PAY_LINK: "Needs no key.",
     Scope.MEMBER: "Needs a member's access token.",
-    Scope.PERSON: "Needs a member's access token.",
+    Scope.SELF: "Needs a member's access token.",
 }
 PATH_VALUES: Final = {
     "swapId": {"type": "string", "format": "uuid"},
@@ -351,7 +351,7 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     extra: dict[str, Any] = {"parameters": [*parameters, *_headers(endpoint)]}
     if endpoint.scope in (Scope.NO_KEY, Scope.PAY_LINK):
         extra["security"] = []
-    elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
+    elif endpoint.scope in (Scope.MEMBER, Scope.SELF):
         extra["security"] = [{TOKEN_SCHEME: []}]
     if endpoint.body is not None:
         extra["requestBody"] = {"required": True, "content": {JSON: body_of(endpoint.body)}}

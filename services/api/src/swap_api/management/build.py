@@ -44,7 +44,7 @@ from swap_runtime.process.service import Service
 
 
 class ManagementRoutes(TypedDict):
-    partners: ManagementEndpoints
+    organizations: ManagementEndpoints
     members: MemberEndpoints
     webhooks: WebhookEndpoints
     figures: FigureEndpoints
@@ -68,7 +68,7 @@ class Management:
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
         return {
-            "partners": ManagementEndpoints(self.manage_partners, self.manage_keys),
+            "organizations": ManagementEndpoints(self.manage_partners, self.manage_keys),
             "members": MemberEndpoints(self.manage_members),
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
@@ -128,7 +128,7 @@ def build(
             new_id=new_id,
             new_secret=secrets.token_bytes,
             hash_token=hashes,
-            rehash_token=admission.rotation,
+            rehash_token=admission.rotation.rehash,
         ),
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
         notifier=notifier,

@@ -294,7 +294,7 @@ ON CONFLICT (network, address) DO NOTHING
 ADD_HINTS: Final = sql("""
 INSERT INTO hint (network, transaction_hash, due_at, pause, ends_at)
 SELECT network, transaction_hash, now() + CAST(:pause AS interval), :pause,
-       now() + CAST(:patience AS interval)
+       now() + CAST(:ends_after AS interval)
 FROM unnest(CAST(:network AS text[]), CAST(:transaction_hash AS text[]))
      AS new(network, transaction_hash)
 ON CONFLICT (network, transaction_hash) DO NOTHING

@@ -399,7 +399,7 @@ class PostgresWork:
             self._connection.post(statements.ADD_TARGETS, rows)
 
     async def add_hints(
-        self, hints: Collection[HintedTransaction], *, patience: HintBackoff
+        self, hints: Collection[HintedTransaction], *, backoff: HintBackoff
     ) -> None:
         """Store what is to be looked up again; stored rows stay unchanged."""
         if hints:
@@ -407,15 +407,15 @@ class PostgresWork:
             values = {
                 "network": [network for network, _ in places],
                 "transaction_hash": [known_as for _, known_as in places],
-                "pause": patience.first_pause,
-                "patience": patience.ends_after,
+                "pause": backoff.first_pause,
+                "ends_after": backoff.ends_after,
             }
             self._connection.post(statements.ADD_HINTS, values)
 
-    async def repeat_hints(self, *, patience: HintBackoff, limit: int) -> frozenset[str]:
+    async def repeat_hints(self, *, backoff: HintBackoff, limit: int) -> frozenset[str]:
         """Return the networks to read again; delete hints that were seen or took too long."""
         self._connection.post(statements.END_HINTS)
-        values = {"pause_max": patience.pause_max, "limit": limit}
+        values = {"pause_max": backoff.pause_max, "limit": limit}
         again = await self._connection.scalars(statements.REPEAT_HINTS, values)
         return frozenset(again)
 

@@ -44,7 +44,7 @@ class VerifyDeposits:
         addresses: FollowedAddresses,
     ) -> None:
         """
-        :param reader: takes balances from two providers.
+        :param reader: a reader with `needs_two`: a balance counts only if two providers report it.
         """
         self._unit_of_work = unit_of_work
         self._watches = watches
@@ -77,26 +77,30 @@ class VerifyDeposits:
         return has_more
 
     async def _verify_block(self, stored: Sequence[Unverified]) -> Sequence[Key]:
-        """Return which deposits and payouts of one block another provider reports alike."""
+        """Return which deposits and payouts of one block another provider reports alike.
+
+        :param stored: those of one block that one provider has reported.
+        """
         network, block = self._reader.network, stored[0].movement.block
-        reporting_providers = {one.provider for one in stored if one.provider is not None}
-        if not reporting_providers:
+        provider = stored[0].provider
+        # Movements stored before providers were recorded name no provider; none can be excluded.
+        if provider is None:
             return ()
         try:
             found = await self._reader.movements(
-                first=block.number, last=block, excluded_providers=reporting_providers
+                first=block.number, last=block, excluded_providers={provider}
             )
         except ChainError as error:
             observe.verification_failed(network, error)
             return ()
-        reported = await self._read(found)
+        reported = await self._to_movements(found)
         return [
             one.movement.key
             for one in stored
             if any(is_reported_alike(one.movement, movement) for movement in reported)
         ]
 
-    async def _read(self, found: Sequence[BlockAdded]) -> Sequence[Movement]:
+    async def _to_movements(self, found: Sequence[BlockAdded]) -> Sequence[Movement]:
         async with self._unit_of_work() as work:
             targets = (
                 await work.load_context(self._reader.network, subjects=(), senders=senders(found))

@@ -11,6 +11,8 @@ from uuid import UUID
 EMAIL_MAX: Final = 254
 PASSWORD_MIN: Final = 12
 PASSWORD_MAX: Final = 256
+DISTINCT_CHARACTERS_MIN: Final = 4
+LOCAL_PART_MIN: Final = 4  # a shorter one is part of many good passwords
 FRESH_WITHIN: Final = timedelta(minutes=10)
 EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[a-z0-9.-]{1,189}")
 
@@ -26,8 +28,8 @@ class Account:
     id: UUID
     email: str
     password_hash: str
-    is_email_confirmed: bool = False  # by an identity provider: who made it owned the address
-    has_password: bool = True  # that its owner chose; a provider's account has a random one
+    is_email_confirmed: bool = False  # by a first sign-in at a provider; it replaced the password
+    has_password: bool = True  # False: the stored hash is of a random password that nobody knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Membership:
     account_id: UUID
     organization_id: UUID
     organization_name: str  # when it was joined, for lists alone
-    token_expires_at: datetime
+    token_expires_at: datetime  # of its access token to the management API, stored sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,14 @@ class Session:
     browser: str
     address: str
     is_by_provider: bool = False
-    is_by_link: bool = False  # of an operator, and no password was set by it
+    is_by_link: bool = False  # opened by an operator's sign-in link; False once it set a password
 
     def is_fresh_by_provider(self, at: datetime) -> bool:
-        """Whether its owner proved to be the owner of the email, just now."""
+        """Whether an identity provider confirmed the owner's email within `FRESH_WITHIN`."""
         return self.is_by_provider and at <= self.created_at + FRESH_WITHIN
 
     def is_fresh_by_link(self, at: datetime) -> bool:
-        """Whether an operator's link opened it just now."""
+        """Whether an operator's link opened it within `FRESH_WITHIN`, and set no password yet."""
         return self.is_by_link and at <= self.created_at + FRESH_WITHIN
 
 
@@ -79,11 +81,14 @@ def to_email(text: str) -> str:
 
 def check_password(password: str, email: str) -> None:
     """
-    :raises AccountRefused: when it is too short, too long, or repeats the email.
+    :raises AccountRefused: when it is too short or long, has under four distinct characters, or
+        contains the email's local part of four characters or more.
     """
     if len(password) < PASSWORD_MIN:
         raise AccountRefused(f"Use {PASSWORD_MIN} characters or more.")
     if len(password) > PASSWORD_MAX:
         raise AccountRefused(f"Use {PASSWORD_MAX} characters or fewer.")
-    if len(set(password)) < PASSWORD_MIN // 3 or email.partition("@")[0] in password.casefold():
+    local_part = email.partition("@")[0]
+    repeats_email = len(local_part) >= LOCAL_PART_MIN and local_part in password.casefold()
+    if len(set(password)) < DISTINCT_CHARACTERS_MIN or repeats_email:
         raise AccountRefused("This password is easy to guess. Use several words.")

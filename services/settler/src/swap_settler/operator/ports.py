@@ -1,4 +1,4 @@
-"""What tests of operators' orders replace."""
+"""Ports of operators' orders: the prices of tokens."""
 
 from __future__ import annotations
 

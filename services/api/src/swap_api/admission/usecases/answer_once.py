@@ -32,11 +32,11 @@ class AnswerOnce:
         request_hash: bytes,
         answer: Callable[[], Awaitable[Answered]],
         *,
-        makes: bool,
+        creates: bool,
     ) -> Replay | None:
         """Answer the first request with a key; return the stored answer of any other.
 
-        :param makes: each request makes something new: it is done at most once.
+        :param creates: each request creates something new: it is carried out at most once.
         :raises ApiRefusal: when another body used the key, or the first request still runs.
         """
         claim = Claim(owner, key, request_hash, self._new_id())
@@ -44,7 +44,7 @@ class AnswerOnce:
         if replay is not None:
             observe.answer_replayed()
             return replay
-        answered = await self._answered(claim, answer, makes=makes)
+        answered = await self._answered(claim, answer, creates=creates)
         try:
             await self._idempotency.save(claim, answered.swap_id, answered.stored)
         except Unavailable as error:  # it was done; only the repetition is lost
@@ -52,9 +52,9 @@ class AnswerOnce:
         return None
 
     async def _answered(
-        self, claim: Claim, answer: Callable[[], Awaitable[Answered]], *, makes: bool
+        self, claim: Claim, answer: Callable[[], Awaitable[Answered]], *, creates: bool
     ) -> Answered:
-        if makes:
+        if creates:
             await self._idempotency.begin(claim)
         try:
             return await answer()
@@ -62,6 +62,6 @@ class AnswerOnce:
             await self._idempotency.release(claim)
             raise
         except Unavailable:
-            if not makes:  # otherwise it may have been done
+            if not creates:  # otherwise it may have been done
                 await self._idempotency.release(claim)
             raise

@@ -24,7 +24,7 @@ AUTHORIZE_REFUSALS: Final = (
 )
 
 
-def of_authorizations(authorizations: AuthorizationEndpoints) -> list[Endpoint]:
+def authorization_endpoints(authorizations: AuthorizationEndpoints) -> list[Endpoint]:
     return [
         Endpoint(
             "POST",
@@ -46,7 +46,7 @@ def of_authorizations(authorizations: AuthorizationEndpoints) -> list[Endpoint]:
     ]
 
 
-def of_attachments(attachments: AttachmentEndpoints) -> list[Endpoint]:
+def attachment_endpoints(attachments: AttachmentEndpoints) -> list[Endpoint]:
     path = f"{API}/swaps/{{swapId}}/attach_deposit"
     return [
         Endpoint(

@@ -16,10 +16,10 @@ APP: Final = f"{MANAGEMENT}/apps/{{appId}}"
 KEY: Final = f"{MANAGEMENT}/keys/{{keyId}}"
 MEMBER: Final = f"{MANAGEMENT}/members/{{memberId}}"
 WEBHOOK: Final = f"{MANAGEMENT}/webhooks/{{webhookId}}"
-FULL: Final = (ErrorCode.LIMIT_REACHED,)
+COUNT_LIMIT: Final = (ErrorCode.LIMIT_REACHED,)
 
 
-def reading(
+def get_endpoint(
     path: str,
     handler: Handler,
     summary: str,
@@ -46,7 +46,7 @@ def reading(
     )
 
 
-def doing(
+def post_endpoint(
     path: str,
     handler: Handler,
     summary: str,
@@ -55,7 +55,7 @@ def doing(
     *,
     scope: Scope = Scope.MEMBER,
     refuses: Sequence[ErrorCode] = (),
-    makes: bool = False,
+    creates: bool = False,
     shows_secret: bool = False,
 ) -> Endpoint:
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
@@ -69,6 +69,6 @@ def doing(
         scope=scope,
         body=body,
         refuses=(*permitted, *refuses),
-        makes=makes or shows_secret,
+        creates=creates or shows_secret,
         shows_secret=shows_secret,
     )

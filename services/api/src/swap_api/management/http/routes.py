@@ -7,13 +7,13 @@ from typing import Final
 from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.management.http.addresses import (
     APP,
-    FULL,
+    COUNT_LIMIT,
     KEY,
     MEMBER,
     ORGANIZATION,
     WEBHOOK,
-    doing,
-    reading,
+    get_endpoint,
+    post_endpoint,
 )
 from swap_api.management.http.app_fees import AppFeeEndpoints
 from swap_api.management.http.app_limits import AppLimitEndpoints
@@ -80,14 +80,14 @@ from swap_contracts.public.management import (
 )
 
 LOG_WEIGHT: Final = 5  # a filter may read many records of the app
-LINKED: Final = {"Link": "The page behind this one (RFC 8288)"}
-LIMITS_WEIGHT: Final = 5  # what waits is counted, for each network
+LINKED: Final = {"Link": "The next page (RFC 8288)"}
+LIMITS_WEIGHT: Final = 5  # unpaid deposit addresses are counted for each network
 FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 
 def management(
     *,
-    partners: ManagementEndpoints,
+    organizations: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
@@ -95,25 +95,25 @@ def management(
     app_fees: AppFeeEndpoints,
     request_log: RequestLogEndpoints,
 ) -> list[Endpoint]:
-    """Return every address that manages something, those of operators included."""
+    """Return every endpoint of the management API, including the operators'."""
     return [
-        *_organizations(partners),
-        *_apps(partners, figures),
-        *_keys(partners),
-        reading(
+        *_organizations(organizations),
+        *_apps(organizations, figures),
+        *_keys(organizations),
+        get_endpoint(
             f"{APP}/limits",
             app_limits.limits,
-            "Read what an app may, and how much waits for money",
+            "Read an app's limits, and how many swaps and deposit addresses are unpaid",
             AppLimitsModel,
             weight=LIMITS_WEIGHT,
         ),
-        reading(
+        get_endpoint(
             f"{APP}/fees",
             app_fees.fees,
             "Read what an app has earned by its own fee: paid out, on its way, waiting",
             list[AppFeesModel],
         ),
-        reading(
+        get_endpoint(
             f"{APP}/fees/entries",
             app_fees.entries,
             "List the fees that an app's swaps earned and their payouts, newest first",
@@ -121,7 +121,7 @@ def management(
             query=FeeEntriesParameters,
             headers=LINKED,
         ),
-        reading(
+        get_endpoint(
             f"{APP}/requests",
             request_log.requests,
             "List recorded requests of an app's keys, newest first",
@@ -136,35 +136,37 @@ def management(
     ]
 
 
-def _organizations(partners: ManagementEndpoints) -> list[Endpoint]:
+def _organizations(organizations: ManagementEndpoints) -> list[Endpoint]:
     return [
-        reading(
+        get_endpoint(
             f"{MANAGEMENT}/organizations",
-            partners.organizations,
-            "List the organizations that the caller sees: the own one",
+            organizations.organizations,
+            "List the organizations the caller may read",
             list[OrganizationModel],
             is_paged=True,
         ),
-        doing(
+        post_endpoint(
             f"{MANAGEMENT}/organizations",
-            partners.add_organization,
+            organizations.add_organization,
             "Add an organization",
             OrganizationModel,
             OrganizationBody,
             scope=Scope.OPERATOR,
-            makes=True,
+            creates=True,
         ),
-        reading(ORGANIZATION, partners.organization, "Read an organization", OrganizationModel),
-        doing(
+        get_endpoint(
+            ORGANIZATION, organizations.organization, "Read an organization", OrganizationModel
+        ),
+        post_endpoint(
             ORGANIZATION,
-            partners.rename_organization,
+            organizations.rename_organization,
             "Rename an organization",
             OrganizationModel,
             OrganizationBody,
         ),
-        reading(
+        get_endpoint(
             f"{ORGANIZATION}/changes",
-            partners.changes,
+            organizations.changes,
             "List what was changed, by whom and when, newest first",
             list[AuditEntryModel],
             is_paged=True,
@@ -174,33 +176,33 @@ def _organizations(partners: ManagementEndpoints) -> list[Endpoint]:
     ]
 
 
-def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoint]:
+def _apps(organizations: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoint]:
     return [
-        reading(
+        get_endpoint(
             f"{ORGANIZATION}/apps",
-            partners.apps,
+            organizations.apps,
             "List an organization's apps",
             list[AppModel],
             is_paged=True,
         ),
-        doing(
+        post_endpoint(
             f"{ORGANIZATION}/apps",
-            partners.add_app,
+            organizations.add_app,
             "Add an app",
             AppModel,
             AppBody,
-            refuses=FULL,
-            makes=True,
+            refuses=COUNT_LIMIT,
+            creates=True,
         ),
-        reading(APP, partners.app, "Read an app", AppModel),
-        reading(
+        get_endpoint(APP, organizations.app, "Read an app", AppModel),
+        get_endpoint(
             f"{APP}/figures",
             figures.figures,
             "Count an app's swaps of the last day and week, with volume and median duration",
             AppFiguresModel,
             weight=FIGURES_WEIGHT,
         ),
-        reading(
+        get_endpoint(
             f"{APP}/figures/days",
             figures.by_day,
             "Count an app's swaps of each of the last days, with volume and median duration",
@@ -208,26 +210,30 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
             query=DaysParameters,
             weight=FIGURES_WEIGHT,
         ),
-        doing(APP, partners.change_app, "Set an app's settings", AppModel, SettingsBody),
-        doing(f"{APP}/name", partners.rename_app, "Rename an app", AppModel, AppNameBody),
-        doing(
+        post_endpoint(
+            APP, organizations.change_app, "Set an app's settings", AppModel, SettingsBody
+        ),
+        post_endpoint(
+            f"{APP}/name", organizations.rename_app, "Rename an app", AppModel, AppNameBody
+        ),
+        post_endpoint(
             f"{APP}/frame_origins",
-            partners.set_frame_origins,
+            organizations.set_frame_origins,
             "Set which sites may show an app's pay pages in a frame",
             AppModel,
             FrameOriginsBody,
         ),
-        doing(
+        post_endpoint(
             f"{APP}/limits",
-            partners.set_limits,
+            organizations.set_limits,
             "Set what an app may",
             AppModel,
             LimitsBody,
             scope=Scope.OPERATOR,
         ),
-        doing(
+        post_endpoint(
             f"{APP}/fee",
-            partners.set_fee,
+            organizations.set_fee,
             "Set what an app takes of its swaps",
             AppModel,
             FeeBody,
@@ -236,65 +242,67 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
     ]
 
 
-def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
+def _keys(organizations: ManagementEndpoints) -> list[Endpoint]:
     closed = (ErrorCode.KEY_CLOSED,)
     return [
-        reading(
+        get_endpoint(
             f"{APP}/keys",
-            partners.keys,
+            organizations.keys,
             "List an app's API keys, newest first",
             list[KeyModel],
             is_paged=True,
             query=KeysParameters,
         ),
-        doing(
+        post_endpoint(
             f"{APP}/keys",
-            partners.add_key,
+            organizations.add_key,
             "Make an API key and show it, this once",
             NewKeyModel,
             KeyBody,
-            refuses=FULL,
+            refuses=COUNT_LIMIT,
             shows_secret=True,
         ),
-        doing(
+        post_endpoint(
             f"{KEY}/rotate",
-            partners.rotate_key,
+            organizations.rotate_key,
             "Replace an API key; the old one goes on for a while",
             NewKeyModel,
             RotationBody,
-            refuses=(*closed, *FULL),
+            refuses=(*closed, *COUNT_LIMIT),
             shows_secret=True,
         ),
-        doing(
+        post_endpoint(
             f"{KEY}/expire",
-            partners.expire_key,
+            organizations.expire_key,
             "Let an API key end at a moment",
             KeyModel,
             ExpiryBody,
             refuses=closed,
         ),
-        doing(
+        post_endpoint(
             f"{KEY}/allowed_origins",
-            partners.set_allowed_origins,
+            organizations.set_allowed_origins,
             "Set the origins of the web pages that may use a publishable key",
             KeyModel,
             KeyOriginsBody,
             refuses=closed,
         ),
-        doing(f"{KEY}/revoke", partners.revoke_key, "Close an API key at once", KeyModel),
+        post_endpoint(
+            f"{KEY}/revoke", organizations.revoke_key, "Close an API key at once", KeyModel
+        ),
     ]
 
 
 def _members(members: MemberEndpoints) -> list[Endpoint]:
     return [
-        reading(
+        get_endpoint(
             f"{ORGANIZATION}/members",
             members.members,
             "List an organization's members",
             list[MemberModel],
             is_paged=True,
         ),
-        doing(
+        post_endpoint(
             f"{MEMBER}/role",
             members.change_role,
             "Give a member another role",
@@ -302,37 +310,37 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             RoleBody,
             refuses=(ErrorCode.LAST_OWNER,),
         ),
-        doing(
+        post_endpoint(
             f"{MEMBER}/remove",
             members.remove,
             "Let a member go, with every access token",
             MemberModel,
             refuses=(ErrorCode.LAST_OWNER,),
         ),
-        reading(
+        get_endpoint(
             f"{ORGANIZATION}/invitations",
             members.invitations,
-            "List invitations that nobody took yet",
+            "List invitations that can still be accepted",
             list[InvitationModel],
             is_paged=True,
             refuses=(ErrorCode.ROLE_TOO_LOW,),
         ),
-        doing(
+        post_endpoint(
             f"{ORGANIZATION}/invitations",
             members.invite,
             "Invite somebody and show the invitation's token, this once",
             NewInvitationModel,
             InvitationBody,
-            refuses=FULL,
+            refuses=COUNT_LIMIT,
             shows_secret=True,
         ),
-        doing(
+        post_endpoint(
             f"{MANAGEMENT}/invitations/{{invitationId}}/revoke",
             members.revoke_invitation,
             "Take an invitation back",
             InvitationModel,
         ),
-        doing(
+        post_endpoint(
             f"{MANAGEMENT}/invitations/accept",
             members.accept,
             "Take an invitation: become a member, with a first access token",
@@ -347,33 +355,33 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
 
 def _tokens(members: MemberEndpoints) -> list[Endpoint]:
     return [
-        reading(
-            f"{MANAGEMENT}/me", members.me, "Read who the caller is", MeModel, scope=Scope.PERSON
+        get_endpoint(
+            f"{MANAGEMENT}/me", members.me, "Read who the caller is", MeModel, scope=Scope.SELF
         ),
-        reading(
+        get_endpoint(
             f"{MANAGEMENT}/me/tokens",
             members.tokens,
             "List the caller's access tokens",
             list[AccessTokenModel],
             is_paged=True,
-            scope=Scope.PERSON,
+            scope=Scope.SELF,
         ),
-        doing(
+        post_endpoint(
             f"{MANAGEMENT}/me/tokens",
             members.add_token,
             "Make an access token and show it, this once",
             NewAccessTokenModel,
             TokenBody,
-            scope=Scope.PERSON,
-            refuses=FULL,
+            scope=Scope.SELF,
+            refuses=COUNT_LIMIT,
             shows_secret=True,
         ),
-        doing(
+        post_endpoint(
             f"{MANAGEMENT}/me/tokens/{{tokenId}}/revoke",
             members.revoke_token,
             "Close an access token at once",
             AccessTokenModel,
-            scope=Scope.PERSON,
+            scope=Scope.SELF,
         ),
     ]
 
@@ -381,81 +389,81 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
 def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
     refusals = (ErrorCode.DISABLED_BY_OPERATOR,)
     return [
-        reading(
+        get_endpoint(
             f"{APP}/webhooks",
             webhooks.webhooks,
             "List an app's webhook endpoints",
             list[WebhookModel],
         ),
-        reading(
+        get_endpoint(
             f"{APP}/webhooks/figures",
             webhooks.figures,
             "Count the messages of the last day to each endpoint of an app",
             list[WebhookFiguresModel],
         ),
-        doing(
+        post_endpoint(
             f"{APP}/webhooks",
             webhooks.add,
             "Add a webhook endpoint and show its secret, this once",
             NewWebhookModel,
             WebhookBody,
-            refuses=(*FULL, *refusals),
+            refuses=(*COUNT_LIMIT, *refusals),
             shows_secret=True,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/rotate",
             webhooks.rotate,
             "Give an endpoint a new secret; the old one signs beside it for a day",
             WebhookSecretModel,
             shows_secret=True,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/enable",
             webhooks.enable,
             "Send to an endpoint again, from now on",
             WebhookSwitchedModel,
             refuses=refusals,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/remove",
             webhooks.remove,
             "Remove an endpoint: nothing is sent there or kept for it any more",
             WebhookRemovedModel,
             refuses=refusals,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/events",
             webhooks.choose_events,
             "Change which events are sent to an endpoint, from now on",
             WebhookModel,
             WebhookEventsBody,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/disable",
             webhooks.disable,
             "Send nothing more to an endpoint",
             WebhookSwitchedModel,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/test",
             webhooks.test,
             "Send a webhook about a swap that does not exist",
             WebhookTestedModel,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/replay",
             webhooks.replay,
             "Send everything since a moment again",
             WebhookReplayedModel,
             ReplayBody,
         ),
-        doing(
+        post_endpoint(
             f"{WEBHOOK}/messages/{{messageId}}/replay",
             webhooks.replay_message,
             "Send one message again: the same id, the same bytes",
             WebhookResentModel,
         ),
-        reading(
+        get_endpoint(
             f"{WEBHOOK}/messages",
             webhooks.messages,
             "List an endpoint's messages with every attempt: what waits, then what ended last",
@@ -463,7 +471,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             is_paged=True,
             query=MessagesParameters,
         ),
-        reading(
+        get_endpoint(
             f"{WEBHOOK}/messages/{{messageId}}",
             webhooks.message,
             "Read a message with its body and its latest attempts: what was sent and answered",

@@ -22,7 +22,7 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.management.http.addresses import APP, doing, reading
+from swap_api.management.http.addresses import APP, get_endpoint, post_endpoint
 from swap_api.management.http.organizations import actor_of, json_response
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_partners import ManagePartners
@@ -41,7 +41,7 @@ from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapMod
 from swap_contracts.public.pay import PayLinkModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
-# The rest is described for every request that creates something, and for every body.
+# Without the refusals of idempotency keys and of bodies: those are added to every endpoint.
 MANAGED_CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
     ErrorCode.PAYOUTS_PAUSED,
@@ -53,7 +53,7 @@ MANAGED_CREATE_REFUSALS: Final = (
 
 
 class ManagedSwapEndpoints:
-    """Answers a member as the app's secret key is answered, once the app is the member's."""
+    """Answers a member like the app's secret key, if the app is of the member's organization."""
 
     def __init__(
         self,
@@ -115,7 +115,9 @@ class ManagedSwapEndpoints:
         return await self._pay.link(request, as_app)
 
     async def _as_app(self, request: Request, context: Context) -> Context:
-        """Return the request as one of the app's.
+        """Return the context that a request of the app's secret key has; its key has no id.
+
+        Rates are not part of it: admission has counted the request for the member.
 
         :raises NotFound: when there is no such app, or it is another organization's.
         """
@@ -139,11 +141,11 @@ class ManagedSwapEndpoints:
         return replace(context, caller=caller)
 
 
-def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
-    """Return the addresses under which members read and try the swaps of their apps."""
-    found = (ErrorCode.INVALID_ADDRESS_ERROR,)
+def managed_swap_endpoints(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
+    """Return the endpoints for members: they read swaps of their apps, and try test apps."""
+    refusals = (ErrorCode.INVALID_ADDRESS_ERROR,)
     return [
-        reading(
+        get_endpoint(
             f"{APP}/swaps",
             swaps.list_all,
             "List an app's swaps, newest first",
@@ -152,7 +154,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             query=ManagedListParameters,
         ),
         replace(
-            reading(
+            get_endpoint(
                 f"{APP}/swap_states",
                 swaps.list_states,
                 "List ids and statuses of an app's swaps; `Accept: text/event-stream` follows them",
@@ -162,17 +164,17 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             is_live=True,
             weight=LOOKS_MAX,
         ),
-        doing(
+        post_endpoint(
             f"{APP}/swaps",
             swaps.create,
             "Create a swap of a test app",
             PreparedSwapModel,
             SwapBody,
             refuses=MANAGED_CREATE_REFUSALS,
-            makes=True,
+            creates=True,
         ),
         replace(
-            reading(
+            get_endpoint(
                 f"{APP}/networks",
                 swaps.networks,
                 "List the networks and tokens that an app's swaps may use",
@@ -181,27 +183,27 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             ),
             is_conditional=True,
         ),
-        reading(
+        get_endpoint(
             f"{APP}/swaps/by_transaction_hash/{{transactionHash}}",
             swaps.read_by_hash,
             "Find an app's swap by one of its transactions",
             PreparedSwapModel,
             query=StepsParameters,
-            refuses=found,
+            refuses=refusals,
         ),
         replace(
-            reading(
+            get_endpoint(
                 SWAP,
                 swaps.read,
                 "Read an app's swap",
                 PreparedSwapModel,
                 query=SwapParameters,
-                refuses=found,
+                refuses=refusals,
             ),
             is_conditional=True,
         ),
         replace(
-            reading(
+            get_endpoint(
                 f"{SWAP}/events",
                 swaps.events,
                 "List what happened to an app's swap; `Accept: text/event-stream` follows it live",
@@ -209,19 +211,19 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             ),
             is_live=True,
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/ledger",
             swaps.ledger,
             "List what was booked for an app's swap",
             list[LedgerTransactionModel],
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/webhooks",
             swaps.webhooks,
             "List the webhook messages about an app's swap, oldest first, with every attempt",
             list[WebhookMessageModel],
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/pay_link",
             swaps.pay_link,
             "Read the link to the pay page of an app's swap",

@@ -22,7 +22,7 @@ from swap_contracts.public.pay import PayLinkModel, PaySwapModel
 SWAP: Final = "/pay/v1/swaps/{swapId}"
 
 
-def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
+def pay_link_endpoints(pay: PayEndpoints) -> list[Endpoint]:
     """Return where a link is made, and what its holder reaches without a key."""
     return [
         Endpoint(

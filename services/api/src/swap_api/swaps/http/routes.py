@@ -74,7 +74,7 @@ CREATE_REFUSALS: Final = (
 )
 
 
-def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
+def swap_endpoints(swaps: SwapEndpoints) -> list[Endpoint]:
     return [
         Endpoint(
             "POST",
@@ -100,7 +100,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "GET",
             f"{API}/swaps/internal",
             swaps.list_by_addresses,
-            "List swaps by addresses",
+            "List swaps by addresses; alias of `GET /swaps`",
             list[PreparedSwapModel],
             query=AliasParameters,
             headers=PAGED,
@@ -138,7 +138,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "POST",
             f"{API}/swaps/{{swapId}}/refund_address",
             swaps.refund_address,
-            "Say where the money may go back to, while nobody has",
+            "Set the refund address of a swap that has none",
             PreparedSwapModel,
             scope=Scope.SECRET,
             body=RefundAddressBody,
@@ -151,7 +151,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "POST",
             f"{API}/swaps/{{swapId}}/deposit_speedup",
             swaps.deposit_speedup,
-            "Say which transaction pays, so that it is looked for now",
+            "Name the transaction that pays, so that it is looked up at once",
             type(None),
             body=SpeedUpBody,
             refuses=(),
@@ -173,7 +173,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
     ]
 
 
-def of_history(history: HistoryEndpoints) -> list[Endpoint]:
+def history_endpoints(history: HistoryEndpoints) -> list[Endpoint]:
     return [
         Endpoint(
             "GET",
@@ -199,12 +199,12 @@ def of_history(history: HistoryEndpoints) -> list[Endpoint]:
             TransactionStatusModel,
             weight=LOOKUP_WEIGHT,
             query=TransactionParameters,
-            names_by_query=True,
+            identifies_by_query=True,
         ),
     ]
 
 
-def of_pricing(pricing: PricingEndpoints) -> list[Endpoint]:
+def pricing_endpoints(pricing: PricingEndpoints) -> list[Endpoint]:
     return [
         Endpoint(
             "GET",
@@ -219,7 +219,7 @@ def of_pricing(pricing: PricingEndpoints) -> list[Endpoint]:
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.BLACKLISTED_ADDRESS,
             ),
-            is_frequent=True,
+            is_matched_first=True,
         ),
         Endpoint(
             "GET",
@@ -252,6 +252,12 @@ def of_pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             body=RateBody,
             refuses=(ErrorCode.ROUTE_NOT_FOUND_ERROR,),
         ),
+    ]
+
+
+def service_endpoints(pricing: PricingEndpoints) -> list[Endpoint]:
+    # The group stays PricingEndpoints: operation ids are made of its name.
+    return [
         Endpoint(
             "GET", f"{API}/errors", pricing.errors, "List every error code", list[ErrorFactsModel]
         ),
@@ -266,7 +272,7 @@ def of_pricing(pricing: PricingEndpoints) -> list[Endpoint]:
     ]
 
 
-def of_catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
+def catalogue_endpoints(catalogue: CatalogueEndpoints) -> list[Endpoint]:
     return [
         Endpoint(
             "GET",
@@ -275,7 +281,7 @@ def of_catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
             "List networks with their tokens",
             list[NetworkWithTokensModel],
             query=NetworksParameters,
-            is_frequent=True,
+            is_matched_first=True,
             is_conditional=True,
         ),
         Endpoint(

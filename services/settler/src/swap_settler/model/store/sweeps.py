@@ -248,7 +248,7 @@ class PostgresSweepWork:
         return [_to_due(row) for row in rows]
 
     async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
-        """Store what intents empty, and delete that it is due. After the flush of them."""
+        """Store which address each intent empties. Call after `flush` of the intents."""
         if not ordered:
             return
         rows = [
@@ -263,10 +263,10 @@ class PostgresSweepWork:
         ]
         self._connection.post(ADD_SWEEPS, columns(rows))
 
-    async def settle_sweeps_due(
+    async def drop_or_postpone_due(
         self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
     ) -> None:
-        """Delete what is no longer due, and postpone what is below its cost now."""
+        """Delete what is no longer due, and postpone the rest: in flight, or not worth its gas."""
         if done:
             self._connection.post(DROP_DUE, _places(done))
         if again:

@@ -11,7 +11,10 @@ from swap_settler.operator.store.closures import PostgresClosures
 
 
 class CloseNetworks:
-    """Close and open a network, and list closures. Swaps under way are paid as promised."""
+    """Close a network to new swaps from or to it, and open it again.
+
+    The api refuses such swaps; accepted swaps are paid.
+    """
 
     def __init__(self, closures: PostgresClosures, *, networks: Collection[str]) -> None:
         self._closures = closures

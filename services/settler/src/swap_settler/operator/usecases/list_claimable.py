@@ -6,7 +6,7 @@ from swap_settler.operator.store.records import PostgresRecords, Record
 
 
 class ListClaimable:
-    """List what waits for its owner, so that nothing is kept by being forgotten."""
+    """List the balances that wait for their owners, and those in suspense, for operators."""
 
     def __init__(self, records: PostgresRecords) -> None:
         self._records = records

@@ -15,11 +15,11 @@ from swap_settler.operator.usecases.close_external_nonces import CloseExternalNo
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
-    """Which signers go on, and which payments were made already by what was not signed here."""
+class ResumeResult:
+    """The resumed signers, and the payments that external transactions had already made."""
 
     signers: Sequence[Signer]
-    paid_externally: Sequence[int]  # their ids at the Treasury: they wait for an operator
+    paid_externally: Sequence[int]  # payment ids at the Treasury; each needs an operator's decision
 
 
 class ResumeSigners:
@@ -50,9 +50,13 @@ class ResumeSigners:
         halts: Mapping[str, str] | None = None,
         by: str,
         reason: str,
-    ) -> Resumed:
-        """
-        :param used_by: transactions that were not signed here and used nonces of theirs.
+    ) -> ResumeResult:
+        """Resume the signers and return them.
+
+        Signers that did not change stay resumed when another signer's halt changed; closed nonces
+        stay closed.
+
+        :param used_by: external transactions that consumed nonces of these signers.
         :param halts: as `halts` returned them when this was ordered; None to lift any.
         :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
         :raises Unavailable: when no node reports the chain's head.
@@ -65,14 +69,14 @@ class ResumeSigners:
             halted = await self._halted(network, address)
             _require_same(halted, halts)
         for signer in halted:
-            await self._compare(signer)
+            await self._require_ledger_nonce(signer)
         resumed = await self._signers.resume(halted, by=by, reason=reason)
         for signer in halted:
             if signer.address in resumed:
                 observe.signer_resumed(signer, by=by, reason=reason)
         if len(resumed) < len(halted):
             raise Refused("a halt changed meanwhile: list the signers again")
-        return Resumed(halted, paid)
+        return ResumeResult(halted, paid)
 
     async def halts(self, network: str, *, address: str | None = None) -> Mapping[str, str]:
         """Return reason and time of each halt, by the signer's address.
@@ -91,7 +95,7 @@ class ResumeSigners:
             raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
         return halted
 
-    async def _compare(self, signer: Signer) -> None:
+    async def _require_ledger_nonce(self, signer: Signer) -> None:
         chain = self._chains.get(signer.network)
         if chain is None:
             raise Refused(f"{signer.network} is not a network of the catalogue")
@@ -103,7 +107,7 @@ class ResumeSigners:
             raise Refused(
                 f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
                 f"{signer.next_nonce}: its key was used without us; name the transactions that "
-                "used it (--used-by), or another signer instead"
+                "used it (--used-by), or name another signer to resume"
             )
 
 

@@ -35,7 +35,7 @@ def address_key(place: tuple[str, str]) -> str:
     return f"address/{place[0]}/{place[1]}"
 
 
-def order(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
+def sweep_intent(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
     """Return the intent that empties an address of a token."""
     return Intent(
         id=uuid5(NAMESPACE_URL, f"sweep/{due.network}/{due.address}/{due.token}/{at.isoformat()}"),
@@ -66,7 +66,7 @@ def bookable(
     All are of one network. One that took what is not credited yet waits for the credit: both are
     final, in either order.
 
-    :param strangers: addresses that no swap has, and none gets while the transaction lasts.
+    :param addresses_without_swap: no swap has them, and none gets one during the transaction.
     """
     left: Counter[tuple[str, str, str]] = Counter()
     for swept in final:

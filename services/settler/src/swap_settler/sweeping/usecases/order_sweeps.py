@@ -15,15 +15,15 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.treasury import DueSweep
 from swap_settler.sweeping import observe
-from swap_settler.sweeping.decide.sweeps import order
+from swap_settler.sweeping.decide.sweeps import sweep_intent
 from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 
 
 class OrderSweeps:
-    """Order the sweeps of one network, those that are worth their gas now.
+    """Order the sweeps of one network that are worth their gas, or that an operator ordered.
 
-    The fee is read before the transaction begins. What is not worth it waits: gas gets cheaper, or
-    more comes.
+    Prices are those of the swap's quote. The fee is read before the transaction begins. What is not
+    worth it waits: gas gets cheaper, or more comes.
     """
 
     def __init__(
@@ -35,11 +35,12 @@ class OrderSweeps:
         network: Network,
         clock: Clock,
         again_after: timedelta,
-        worthless_after: timedelta = timedelta(hours=1),
+        uneconomic_pause: timedelta = timedelta(hours=1),
         limit: int = 200,
     ) -> None:
         """
-        :param again_after: how long one waits while its last sweep is in flight.
+        :param again_after: the pause while a sweep of the address is in flight.
+        :param uneconomic_pause: the pause while a sweep is not worth its gas.
         """
         self._unit_of_work = unit_of_work
         self._sweeps = sweeps
@@ -47,7 +48,7 @@ class OrderSweeps:
         self._network = network
         self._clock = clock
         self._again_after = again_after
-        self._worthless_after = worthless_after
+        self._uneconomic_pause = uneconomic_pause
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -66,22 +67,24 @@ class OrderSweeps:
         treasury = self._network.contracts.treasury
         async with self._unit_of_work() as work:
             due = await work.lock_due_sweeps(self._network.name, limit=self._limit)
-            there = [one for one in due if one.base_units > 0]
-            out = [one for one in there if one.is_out]
-            worth = [one for one in there if not one.is_out and self._is_worth(one, fee)]
+            non_empty = [one for one in due if one.base_units > 0]
+            in_flight = [one for one in non_empty if one.is_out]
+            to_order = [one for one in non_empty if not one.is_out and self._is_worth(one, fee)]
             ordered: dict[UUID, DueSweep] = {}
             changes: list[Changes] = []
-            for one in worth:
-                intent = order(one, treasury=treasury, at=now)
+            for one in to_order:
+                intent = sweep_intent(one, treasury=treasury, at=now)
                 ordered[intent.id] = one
                 changes.append(Changes(intents=(intent,)))
             await work.flush(changes, ())
             await work.order_sweeps(ordered)
-            poor = _without(there, [*out, *worth])
-            await work.settle_sweeps_due(_without(due, [*out, *poor]), out, pause=self._again_after)
-            await work.settle_sweeps_due((), poor, pause=self._worthless_after)
-        observe.sweeps_unpriced(self._network.name, [one for one in poor if one.decimals is None])
-        observe.sweeps_ordered(self._network.name, len(worth), waiting=len(poor))
+            uneconomic = _without(non_empty, [*in_flight, *to_order])
+            done = _without(due, [*in_flight, *uneconomic])  # empty, or ordered now
+            await work.drop_or_postpone_due(done, in_flight, pause=self._again_after)
+            await work.drop_or_postpone_due((), uneconomic, pause=self._uneconomic_pause)
+        unpriced = [one for one in uneconomic if one.decimals is None]
+        observe.sweeps_unpriced(self._network.name, unpriced)
+        observe.sweeps_ordered(self._network.name, len(to_order), waiting=len(uneconomic))
         return len(due) == self._limit
 
     def _is_worth(self, due: DueSweep, fee: int) -> bool:
