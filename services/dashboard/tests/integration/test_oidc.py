@@ -285,6 +285,7 @@ class TestAFirstPassword:
 
         assert "/sign-in/provider?next=/account" in page
         assert self.FORM not in page
+        assert "Every other session ends" not in page
         assert "too long ago" in late.text
         assert (await dashboard.browser().sign_in(ADA, self.NEW)).status_code == 401
 
