@@ -53,7 +53,7 @@ SINGLE: Final = (
     Screen(
         "order",
         "/parked/{service}/{parked}",
-        form="/release",
+        form="/parked/{service}/{parked}/release",
         fields={"reason": REASON},
         visitor=ANN,
     ),
