@@ -26,16 +26,26 @@ class Operators:
                 "Network.setCookie", name=cookie.name, value=cookie.value, url=self._url
             )
 
+    async def look_up(self, page: str, action: str, fields: Mapping[str, str]) -> str:
+        """Send a form that orders nothing, and return the address that it leads to."""
+        await show(self._page, self._url + page)
+        form = f"form[action={json.dumps(action)}]"
+        await self._fill(form, fields)
+        await self._press(f"{form} button")
+        return str(await self._page.value("location.pathname"))
+
+    async def follow(self, page: str, link: str) -> None:
+        """Press the link of a page."""
+        await show(self._page, self._url + page)
+        await self._press(f"main a[href={json.dumps(link)}]")
+
     async def order(self, page: str, route: str, fields: Mapping[str, str]) -> str:
         """Fill in the form of an order, look at it once more, confirm it: how it ended."""
         await show(self._page, self._url + page)
         form = f"form.order-form[action$={json.dumps(route)}]"
-        for name, value in fields.items():
-            entered = f"document.querySelector({json.dumps(f'{form} [name={name}]')}).value"
-            set_it = f"{entered} = {json.dumps(value)}"
-            assert await self._page.value(set_it) == value, (page, name)
+        await self._fill(form, fields)
         await self._press(f"{form} button")
-        review = await self._text()
+        review = await self.text()
         assert "Not ordered yet." in review, review
         assert fields["reason"] in review
         await self._press(".actions form button")
@@ -46,10 +56,17 @@ class Operators:
         link = "document.querySelector('.notice a').getAttribute('href')"
         return str(await self._page.value(link))
 
+    async def text(self) -> str:
+        return str(await self._page.value("document.querySelector('main').innerText"))
+
+    async def _fill(self, form: str, fields: Mapping[str, str]) -> None:
+        for name, value in fields.items():
+            field = f"document.querySelector({json.dumps(f'{form} [name={name}]')})"
+            await self._page.value(f"{field}.value = {json.dumps(value)}; 1")
+            assert await self._page.value(f"{field}.value") == value, name
+
     async def _press(self, selector: str) -> None:
+        self._page.requests.clear()  # a walk counts those of the next page
         pressed = f"document.querySelector({json.dumps(selector)}).click()"
         await self._page.value(f"window.isLeaving = true; {pressed}; 1")
         await self._page.until(f"!window.isLeaving && {LOADED}")
-
-    async def _text(self) -> str:
-        return str(await self._page.value("document.querySelector('main').innerText"))

@@ -26,13 +26,14 @@ from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.console.operated import ADDRESS, AWAY, ROLES, TOKENS, Console, Services
-from tests.console.screens import RESCUES
-from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER
+from tests.console.operators import Operators
+from tests.console.screens import APPROVED, ORDERED, RESCUES
+from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import opened
-from tests.support.screens import AXE
+from tests.support.screens import AXE, show
 from tests.support.walks import Walk
 
 __all__ = ["place"]  # a fixture
@@ -122,6 +123,50 @@ async def test_two_operators_return_what_no_catalogue_knows(
         assert "Sent by the owner of the Treasury" in calls
         assert "ann, approved by ben" in calls
         assert REASON in (await ben.get("/rescues")).text
+
+
+@pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
+@pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
+async def test_two_operators_return_it_each_in_a_browser(
+    place: Place, services: Services, tmp_path: Path
+) -> None:
+    assert BROWSER is not None
+    came = await place.transfers(TREASURY)
+    fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER, "reason": REASON}
+    async with (
+        served(services) as (url, cookies),
+        opened(BROWSER, tmp_path / "ann", "about:blank") as first,
+        opened(BROWSER, tmp_path / "ben", "about:blank") as second,
+    ):
+        ann, ben = Operators(first, url, cookies), Operators(second, url, cookies)
+        await ann.become("ann")
+        await ben.become("ben")
+        found = await ann.look_up("/rescues", "/rescues/find", {"network": SOURCE, "hash": came})
+        ordered = await ann.order(found, "/order", fields)
+        walks = [
+            Walk(page, url, visitors=cookies, ids={"": {}}, may_cut_tables=True)
+            for page in (first, second)
+        ]
+        await walks[0].over(ORDERED)
+        proposal = await ann.proposal()
+
+        await ben.follow("/rescues", proposal)
+        approved = await ben.order(proposal, "/approve", {"reason": "I called the owner"})
+        await walks[1].over(APPROVED)
+        log = await ben.text()
+        await show(first, url + found)
+        page = await ann.text()
+        complaints = [*first.complaints, *second.complaints]
+
+    assert found == f"/rescues/{SOURCE}/{came}"
+    assert "A different operator approves it" in ordered
+    assert "Done." in approved
+    for words in ("POST /rescues/{network}/{hash}", REASON, "I called the owner"):
+        assert words in log, words
+    assert "Sent by the owner of the Treasury" in page
+    assert "ann, approved by ben" in page
+    assert not walks[0].faults + walks[1].faults, [one.report for one in walks]
+    assert complaints == []
 
 
 async def test_an_order_that_another_one_overtook_is_not_sent(
