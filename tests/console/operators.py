@@ -39,8 +39,13 @@ class Operators:
         await show(self._page, self._url + page)
         await self._press(f"main a[href={json.dumps(link)}]")
 
-    async def order(self, page: str, route: str, fields: Mapping[str, str]) -> str:
-        """Fill in the form of an order, look at it once more, confirm it: how it ended."""
+    async def order(
+        self, page: str, route: str, fields: Mapping[str, str], *, shows: str = ""
+    ) -> str:
+        """Fill in the form of an order, look at it once more, confirm it: how it ended.
+
+        :param shows: a text that stands there before the confirmation.
+        """
         await show(self._page, self._url + page)
         form = f"form.order-form[action$={json.dumps(route)}]"
         await self._fill(form, fields)
@@ -48,6 +53,7 @@ class Operators:
         review = await self.text()
         assert "Not ordered yet." in review, review
         assert fields["reason"] in review
+        assert shows in review
         await self._press(".actions form button")
         return str(await self._page.until("document.querySelector('.notice')?.innerText"))
 

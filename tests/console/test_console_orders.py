@@ -42,6 +42,7 @@ class Order:
     :ivar page: where its form is.
     :ivar needs_two: whether a second operator approves it. No price answers here, so whatever is
         worth something needs two.
+    :ivar shows: what the operator reads before the confirmation.
     :ivar needs_a_node: whether it ends without being carried out, for no node answers here.
     """
 
@@ -52,6 +53,7 @@ class Order:
     needs_two: bool = True
     needs_a_node: bool = False
     effect: Effect | None = None
+    shows: str = ""
     service: str = "settler"
 
 
@@ -149,6 +151,7 @@ ORDERS: Final = (
         "/payments/queue/{queued}",
         "POST /payouts/queue/{id}/pass",
         effect=has_pass,
+        shows="the cap of ETH",
     ),
     Order(
         "/payments/fees/{id:int}/pay",
@@ -344,7 +347,8 @@ async def _give_order(
     fields = {name: value.format_map(ids) for name, value in order.fields.items()}
     verb = order.action.rpartition("/")[2] if "{verb}" in order.route else ""
     end = verb or order.route.rpartition("}")[2]
-    answers = [await operators.order(order.page.format_map(ids), end, {**fields, "reason": reason})]
+    page, fields = order.page.format_map(ids), {**fields, "reason": reason}
+    answers = [await operators.order(page, end, fields, shows=order.shows)]
     if "A different operator approves it" in answers[0]:
         proposal = await operators.proposal()
         await operators.become("ben")
