@@ -33,7 +33,7 @@ from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import opened
-from tests.support.screens import AXE, show
+from tests.support.screens import AXE, NARROW, look, show
 from tests.support.walks import Walk
 
 __all__ = ["place"]  # a fixture
@@ -42,6 +42,19 @@ pytestmark = [pytest.mark.connected, pytest.mark.timeout(200)]
 OWNER = a_recipient(8)
 REASON = f"{'the owner signed a message, ' * 40}and we called back"
 PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
+# The routes of the page, and the parts of them that are on more than one line.
+ROUTES = """
+(() => {
+  const routes = [...document.querySelectorAll(".route-text")];
+  const isBroken = (part) => {
+    const range = document.createRange();
+    range.selectNodeContents(part);
+    return range.getClientRects().length > 1;
+  };
+  const parts = routes.flatMap((one) => [...one.childNodes]);
+  return { count: routes.length, broken: parts.filter(isBroken).map((one) => one.textContent) };
+})()
+"""
 OTHERS = """
 INSERT INTO operator_proposal (id, action, target, body, why, proposed_by, proposed_at, expires_at)
 SELECT gen_random_uuid(), 'POST /caps', '{}', '{}', 'it is large', 'cy', now() - interval '1 hour',
@@ -154,6 +167,8 @@ async def test_two_operators_return_it_each_in_a_browser(
         approved = await ben.order(proposal, "/approve", {"reason": "I called the owner"})
         await walks[1].over(APPROVED)
         log = await ben.text()
+        await look(second, "light", NARROW)
+        routes = await second.value(ROUTES)
         await show(first, url + found)
         page = await ann.text()
         complaints = [*first.complaints, *second.complaints]
@@ -161,6 +176,7 @@ async def test_two_operators_return_it_each_in_a_browser(
     assert found == f"/rescues/{SOURCE}/{came}"
     assert "A different operator approves it" in ordered
     assert "Done." in approved
+    assert routes == {"count": 2, "broken": []}
     for words in ("POST /rescues/{network}/{hash}", REASON, "I called the owner"):
         assert words in log, words
     assert "Sent by the owner of the Treasury" in page

@@ -33,6 +33,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    route,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
@@ -218,7 +219,7 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     ended = f"{one['state']} by {one['ended_by']}" if one["ended_by"] else one["state"]
     return [
         ("State", badge(ended, TONES.get(one["state"], "quiet"))),
-        ("Order", plain(one["action"])),
+        ("Order", route(one["action"])),
         *target,
         *body,
         ("Reason", whole(one["reason"])),
