@@ -130,7 +130,9 @@ async def test_two_operators_return_what_no_catalogue_knows(
 
         approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])
         assert OWNER in (await ben.get(approve)).text
-        assert "Done." in await ben.confirm(approve)
+        done = await ben.confirm(approve)
+        assert "Done." in done
+        assert "<dt>State</dt>" not in done  # it was open when the order was made
 
         calls = (await ben.get(page)).text
         assert "Sent by the owner of the Treasury" in calls
