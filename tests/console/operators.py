@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from tests.support.browser import Page
+from tests.support.browser import Page, opened
 from tests.support.screens import show
 from tests.support.walks import LOADED
 
@@ -15,28 +17,28 @@ class Operators:
     """Two operators at one browser, who read what stands there and press what is offered."""
 
     def __init__(self, page: Page, url: str, cookies: Mapping[str, Any]) -> None:
-        self._page = page
-        self._url = url
+        self.page = page
+        self.url = url
         self._cookies = cookies
 
     async def become(self, name: str) -> None:
-        await self._page.send("Network.clearBrowserCookies")
+        await self.page.send("Network.clearBrowserCookies")
         for cookie in self._cookies[name]:
-            await self._page.send(
-                "Network.setCookie", name=cookie.name, value=cookie.value, url=self._url
+            await self.page.send(
+                "Network.setCookie", name=cookie.name, value=cookie.value, url=self.url
             )
 
     async def look_up(self, page: str, action: str, fields: Mapping[str, str]) -> str:
         """Send a form that orders nothing, and return the address that it leads to."""
-        await show(self._page, self._url + page)
+        await show(self.page, self.url + page)
         form = f"form[action={json.dumps(action)}]"
         await self._fill(form, fields)
         await self._press(f"{form} button")
-        return str(await self._page.value("location.pathname"))
+        return str(await self.page.value("location.pathname"))
 
     async def follow(self, page: str, link: str) -> None:
         """Press the link of a page."""
-        await show(self._page, self._url + page)
+        await show(self.page, self.url + page)
         await self._press(f"main a[href={json.dumps(link)}]")
 
     async def order(
@@ -46,7 +48,7 @@ class Operators:
 
         :param shows: a text that stands there before the confirmation.
         """
-        await show(self._page, self._url + page)
+        await show(self.page, self.url + page)
         form = f"form.order-form[action$={json.dumps(route)}]"
         await self._fill(form, fields)
         await self._press(f"{form} button")
@@ -55,24 +57,43 @@ class Operators:
         assert fields["reason"] in review
         assert shows in review
         await self._press(".actions form button")
-        return str(await self._page.until("document.querySelector('.notice')?.innerText"))
+        return str(await self.page.until("document.querySelector('.notice')?.innerText"))
 
     async def proposal(self) -> str:
         """Return the address of what waits for a second operator."""
         link = "document.querySelector('.notice a').getAttribute('href')"
-        return str(await self._page.value(link))
+        return str(await self.page.value(link))
+
+    async def read(self, page: str) -> str:
+        """Load a page, and return its text."""
+        await show(self.page, self.url + page)
+        return await self.text()
 
     async def text(self) -> str:
-        return str(await self._page.value("document.querySelector('main').innerText"))
+        return str(await self.page.value("document.querySelector('main').innerText"))
 
     async def _fill(self, form: str, fields: Mapping[str, str]) -> None:
         for name, value in fields.items():
             field = f"document.querySelector({json.dumps(f'{form} [name={name}]')})"
-            await self._page.value(f"{field}.value = {json.dumps(value)}; 1")
-            assert await self._page.value(f"{field}.value") == value, name
+            await self.page.value(f"{field}.value = {json.dumps(value)}; 1")
+            assert await self.page.value(f"{field}.value") == value, name
 
     async def _press(self, selector: str) -> None:
-        self._page.requests.clear()  # a walk counts those of the next page
+        self.page.requests.clear()  # a walk counts those of the next page
         pressed = f"document.querySelector({json.dumps(selector)}).click()"
-        await self._page.value(f"window.isLeaving = true; {pressed}; 1")
-        await self._page.until(f"!window.isLeaving && {LOADED}")
+        await self.page.value(f"window.isLeaving = true; {pressed}; 1")
+        await self.page.until(f"!window.isLeaving && {LOADED}")
+
+
+@asynccontextmanager
+async def at_browsers(
+    program: str, folder: Path, url: str, cookies: Mapping[str, Any]
+) -> AsyncIterator[Sequence[Operators]]:
+    """Two operators, each signed in at a browser of their own."""
+    async with AsyncExitStack() as browsers:
+        made = []
+        for name in ("ann", "ben"):
+            page = await browsers.enter_async_context(opened(program, folder / name, "about:blank"))
+            made.append(Operators(page, url, cookies))
+            await made[-1].become(name)
+        yield made
