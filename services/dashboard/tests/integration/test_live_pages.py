@@ -373,7 +373,8 @@ class TestSwap:
             )
             direction = await page.value(
                 "[...document.querySelectorAll('dd')].filter(one => one.textContent.includes("
-                f"'{swap.reference_id}')).map(one => getComputedStyle(one).direction)"
+                f"'{swap.reference_id}')).map(one => getComputedStyle(one))"
+                ".map(style => [style.direction, style.textAlign])"
             )
             address = await page.value(
                 f"(code => [code.textContent, getComputedStyle(code.parentElement).direction])"
@@ -389,5 +390,5 @@ class TestSwap:
         assert lost == []
         assert alone == []
         assert delivered == "#transaction-2"
-        assert direction == ["rtl"]
+        assert direction == [["rtl", "left"]]
         assert address == [f"{RECEIVER[:10]}…{RECEIVER[-8:]}", "ltr"]
