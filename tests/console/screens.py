@@ -53,7 +53,7 @@ SINGLE: Final = (
     Screen(
         "order",
         "/parked/{service}/{parked}",
-        form="/release",
+        form="/parked/{service}/{parked}/release",
         fields={"reason": REASON},
         visitor=ANN,
     ),
@@ -67,11 +67,16 @@ RESCUES: Final = (
     Screen("rescue-approval", "/approvals/{service}/{proposal}", visitor="ben"),
     Screen("rescue-wrong", "/rescues/find", "?network={network}&hash=0x1", visitor="ben"),
 )
-SCREENS: Final = (*SIGNED_OUT, *LISTS, *SINGLE, *RESCUES)
+# What each of two operators sees next of an order: the same test.
+ORDERED: Final = (Screen("order-proposed", "/orders/{id}", visitor=ANN, is_next=True),)
+APPROVED: Final = (
+    Screen("order-done", "/orders/{id}", visitor="ben", is_next=True),
+    Screen("rescue-log", "/log", visitor="ben"),
+)
+SCREENS: Final = (*SIGNED_OUT, *LISTS, *SINGLE, *RESCUES, *ORDERED, *APPROVED)
 
 # What is read, and is no page.
 NOT_PAGES: Final[Mapping[str, str]] = {
     "/static": "files",
     "/swaps": "leads to the page of a swap",
-    "/orders/{id}": "the answer to a form of an order: the screen `order`",
 }

@@ -5,7 +5,6 @@ Each is given by its form in a real browser, before real services.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +14,11 @@ from typing import Any, Final
 import pytest
 
 from tests.console.operated import BAD, OWNER, Console, Services, operated
-from tests.console.test_console_screens import BROWSER, LOADED, NO_AXE, NO_BROWSER, served
+from tests.console.operators import Operators
+from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database
-from tests.support.browser import Page, opened
-from tests.support.screens import AXE, show
+from tests.support.browser import opened
+from tests.support.screens import AXE
 from tests.support.walks import form_routes
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(600)]
@@ -42,6 +42,7 @@ class Order:
     :ivar page: where its form is.
     :ivar needs_two: whether a second operator approves it. No price answers here, so whatever is
         worth something needs two.
+    :ivar shows: what the operator reads before the confirmation.
     :ivar needs_a_node: whether it ends without being carried out, for no node answers here.
     """
 
@@ -52,6 +53,7 @@ class Order:
     needs_two: bool = True
     needs_a_node: bool = False
     effect: Effect | None = None
+    shows: str = ""
     service: str = "settler"
 
 
@@ -149,6 +151,7 @@ ORDERS: Final = (
         "/payments/queue/{queued}",
         "POST /payouts/queue/{id}/pass",
         effect=has_pass,
+        shows="the cap of ETH",
     ),
     Order(
         "/payments/fees/{id:int}/pay",
@@ -313,50 +316,6 @@ async def ids(services: Services) -> dict[str, str]:
     return made
 
 
-class Operators:
-    """Two operators at one browser, who read what stands there and press what is offered."""
-
-    def __init__(self, page: Page, url: str, cookies: Mapping[str, Any]) -> None:
-        self._page = page
-        self._url = url
-        self._cookies = cookies
-
-    async def become(self, name: str) -> None:
-        await self._page.send("Network.clearBrowserCookies")
-        for cookie in self._cookies[name]:
-            await self._page.send(
-                "Network.setCookie", name=cookie.name, value=cookie.value, url=self._url
-            )
-
-    async def order(self, page: str, route: str, fields: Mapping[str, str]) -> str:
-        """Fill in the form of an order, look at it once more, confirm it: how it ended."""
-        await show(self._page, self._url + page)
-        form = f"form.order-form[action$={json.dumps(route)}]"
-        for name, value in fields.items():
-            entered = f"document.querySelector({json.dumps(f'{form} [name={name}]')}).value"
-            set_it = f"{entered} = {json.dumps(value)}"
-            assert await self._page.value(set_it) == value, (page, name)
-        await self._press(f"{form} button")
-        review = await self._text()
-        assert "Not ordered yet." in review, review
-        assert fields["reason"] in review
-        await self._press(".actions form button")
-        return str(await self._page.until("document.querySelector('.notice')?.innerText"))
-
-    async def proposal(self) -> str:
-        """Return the address of what waits for a second operator."""
-        link = "document.querySelector('.notice a').getAttribute('href')"
-        return str(await self._page.value(link))
-
-    async def _press(self, selector: str) -> None:
-        pressed = f"document.querySelector({json.dumps(selector)}).click()"
-        await self._page.value(f"window.isLeaving = true; {pressed}; 1")
-        await self._page.until(f"!window.isLeaving && {LOADED}")
-
-    async def _text(self) -> str:
-        return str(await self._page.value("document.querySelector('main').innerText"))
-
-
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
 async def test_each_is_given_by_its_form_and_carried_out(
@@ -388,7 +347,8 @@ async def _give_order(
     fields = {name: value.format_map(ids) for name, value in order.fields.items()}
     verb = order.action.rpartition("/")[2] if "{verb}" in order.route else ""
     end = verb or order.route.rpartition("}")[2]
-    answers = [await operators.order(order.page.format_map(ids), end, {**fields, "reason": reason})]
+    page, fields = order.page.format_map(ids), {**fields, "reason": reason}
+    answers = [await operators.order(page, end, fields, shows=order.shows)]
     if "A different operator approves it" in answers[0]:
         proposal = await operators.proposal()
         await operators.become("ben")

@@ -26,13 +26,14 @@ from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.console.operated import ADDRESS, AWAY, ROLES, TOKENS, Console, Services
-from tests.console.screens import RESCUES
-from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER
+from tests.console.operators import at_browsers
+from tests.console.screens import APPROVED, ORDERED, RESCUES
+from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import opened
-from tests.support.screens import AXE
+from tests.support.screens import AXE, NARROW, look
 from tests.support.walks import Walk
 
 __all__ = ["place"]  # a fixture
@@ -41,6 +42,19 @@ pytestmark = [pytest.mark.connected, pytest.mark.timeout(200)]
 OWNER = a_recipient(8)
 REASON = f"{'the owner signed a message, ' * 40}and we called back"
 PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
+# The routes of the page, and the parts of them that are on more than one line.
+ROUTES = """
+(() => {
+  const routes = [...document.querySelectorAll(".route-text")];
+  const isBroken = (part) => {
+    const range = document.createRange();
+    range.selectNodeContents(part);
+    return range.getClientRects().length > 1;
+  };
+  const parts = routes.flatMap((one) => [...one.childNodes]);
+  return { count: routes.length, broken: parts.filter(isBroken).map((one) => one.textContent) };
+})()
+"""
 OTHERS = """
 INSERT INTO operator_proposal (id, action, target, body, why, proposed_by, proposed_at, expires_at)
 SELECT gen_random_uuid(), 'POST /caps', '{}', '{}', 'it is large', 'cy', now() - interval '1 hour',
@@ -116,12 +130,57 @@ async def test_two_operators_return_what_no_catalogue_knows(
 
         approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])
         assert OWNER in (await ben.get(approve)).text
-        assert "Done." in await ben.confirm(approve)
+        done = await ben.confirm(approve)
+        assert "Done." in done
+        assert "<dt>State</dt>" not in done  # it was open when the order was made
 
         calls = (await ben.get(page)).text
         assert "Sent by the owner of the Treasury" in calls
         assert "ann, approved by ben" in calls
         assert REASON in (await ben.get("/rescues")).text
+
+
+@pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
+@pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
+async def test_two_operators_return_it_each_in_a_browser(
+    place: Place, services: Services, tmp_path: Path
+) -> None:
+    assert BROWSER is not None
+    came = await place.transfers(TREASURY)
+    fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER, "reason": REASON}
+    async with (
+        served(services) as (url, cookies),
+        at_browsers(BROWSER, tmp_path, url, cookies) as (ann, ben),
+    ):
+        found = await ann.look_up("/rescues", "/rescues/find", {"network": SOURCE, "hash": came})
+        ordered = await ann.order(found, "/order", fields)
+        walks = [
+            Walk(page, url, visitors=cookies, ids={"": {}}, may_cut_tables=True)
+            for page in (ann.page, ben.page)
+        ]
+        await walks[0].over(ORDERED)
+        proposal = await ann.proposal()
+
+        await ben.follow("/rescues", proposal)
+        approved = await ben.order(proposal, "/approve", {"reason": "I called the owner"})
+        await walks[1].over(APPROVED)
+        log = await ben.text()
+        await look(ben.page, "light", NARROW)
+        routes = await ben.page.value(ROUTES)
+        page = await ann.read(found)
+        complaints = [*ann.page.complaints, *ben.page.complaints]
+
+    assert found == f"/rescues/{SOURCE}/{came}"
+    assert "A different operator approves it" in ordered
+    assert "Done." in approved
+    assert routes["count"] > 0
+    assert routes["broken"] == []
+    for words in ("POST /rescues/{network}/{hash}", REASON, "I called the owner"):
+        assert words in log, words
+    assert "Sent by the owner of the Treasury" in page
+    assert "ann, approved by ben" in page
+    assert not walks[0].faults + walks[1].faults, [one.report for one in walks]
+    assert complaints == []
 
 
 async def test_an_order_that_another_one_overtook_is_not_sent(

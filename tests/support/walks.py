@@ -91,8 +91,9 @@ class Screen:
     :ivar route: as in the table of routes, with names of the walk's ids.
     :ivar visitor: the visitor; empty without a session.
     :ivar of: the ids that fill the route, where there are several.
-    :ivar form: end of the action of a form that is sent first; the state is its answer.
+    :ivar form: the action of a form that is sent first; the state is its answer.
     :ivar fields: of the form; ids of the walk fill them, too.
+    :ivar is_next: whether it begins on the page of the screen before it, without loading one.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Screen:
     of: str = ""
     form: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+    is_next: bool = False
 
 
 def page_routes(routes: Iterable[BaseRoute]) -> set[str]:
@@ -133,6 +135,24 @@ def form_routes(routes: Iterable[BaseRoute]) -> set[str]:
         for route in routes
         if isinstance(route, Route) and "POST" in (route.methods or ())
     }
+
+
+def unwalked_forms(
+    routes: Iterable[BaseRoute], screens: Iterable[Screen], redirects: Iterable[str]
+) -> set[str]:
+    """Return the forms that no screen sends, and what the redirects name and is no such form.
+
+    :param redirects: the forms that answer with another page instead of their own.
+    """
+    forms = [one for one in routes if isinstance(one, Route) and "POST" in (one.methods or ())]
+    sent = {_route_of(screen.form, forms) for screen in screens if screen.form}
+    return sent ^ set(redirects) ^ {one.path for one in forms}
+
+
+def _route_of(action: str, forms: Iterable[Route]) -> str:
+    """Return the route of a form's action: the first that matches, as the process finds it."""
+    path = PARAMETER.sub("1", action.partition("?")[0])
+    return next((one.path for one in forms if one.path_regex.match(path)), action)
 
 
 class Walk:
@@ -172,11 +192,12 @@ class Walk:
 
     async def _open(self, screen: Screen) -> None:
         page = self._page
-        await self._become(screen.visitor)
         await look(page, *LOOKS[0])
-        path = (screen.route + screen.query).format_map(self._ids[screen.of])
-        page.requests.clear()
-        await show(page, self._url + path)
+        if not screen.is_next:
+            await self._become(screen.visitor)
+            path = (screen.route + screen.query).format_map(self._ids[screen.of])
+            page.requests.clear()
+            await show(page, self._url + path)
         if screen.form:
             page.requests.clear()
             await self._send(screen)
@@ -193,7 +214,7 @@ class Walk:
 
     async def _send(self, screen: Screen) -> None:
         page = self._page
-        form = f"form[action$={json.dumps(screen.form)}]"
+        form = f"form[action={json.dumps(screen.form.format_map(self._ids[screen.of]))}]"
         for name, template in screen.fields.items():
             value = template.format_map(self._ids[screen.of])
             entered = json.dumps(value)

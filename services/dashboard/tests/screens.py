@@ -9,11 +9,13 @@ from services.dashboard.tests.shop import PASSWORD
 from tests.support.walks import MISSING, Screen
 
 OWNER: Final = "owner"
+CAREFUL: Final = "careful"  # an account with a second factor
 NEWCOMER: Final = "newcomer"  # an organization without an app
 ALONE: Final = "alone"  # an account without an organization
 APP: Final = "/apps/{app_id}"
 HOOK: Final = f"{APP}/webhooks/{{webhook_id}}"
 MESSAGE: Final = f"{HOOK}/messages/{{message_id}}"
+FACTOR: Final = "/account/second-factor"
 
 SIGNED_OUT: Final = (
     Screen("sign-in", "/sign-in"),
@@ -29,9 +31,17 @@ SIGNED_OUT: Final = (
         form="/sign-in",
         fields={"email": "{with_factor}", "password": PASSWORD},
     ),
+    Screen("code-wrong", "/sign-in", form="/sign-in/code", fields={"code": "0"}, is_next=True),
     Screen("link", "/sign-in/link", query="?token={link}"),
     Screen("link-ended", "/sign-in/link", query="?token=none"),
     Screen("join", "/join", query="?invitation={invitation}"),
+    Screen(
+        "join-wrong",
+        "/join",
+        query="?invitation={invitation}",
+        form="/join",
+        fields={"email": "{with_factor}", "password": PASSWORD},
+    ),
     Screen("provider-away", "/sign-in/provider"),
     Screen("provider-refused", "/sign-in/provider/callback", query="?state=none"),
     Screen("missing", MISSING),
@@ -43,10 +53,28 @@ SIGNED_IN: Final = (
     Screen("swap", f"{APP}/swaps/{{swap_id}}", visitor=OWNER),
     Screen("webhooks", f"{APP}/webhooks", visitor=OWNER),
     Screen("webhook", HOOK, visitor=OWNER),
-    Screen("webhook-secret", HOOK, form="/rotate", visitor=OWNER),
+    Screen("webhook-secret", HOOK, form=f"{HOOK}/rotate", visitor=OWNER),
+    Screen("webhook-events", HOOK, form=f"{HOOK}/events", visitor=OWNER),
+    Screen(
+        "webhook-sent-again",
+        HOOK,
+        form=f"{HOOK}/replay",
+        fields={"since": "2026-01-01T00:00"},
+        visitor=OWNER,
+    ),
+    Screen(
+        "webhook-made",
+        f"{APP}/webhooks",
+        form=f"{APP}/webhooks",
+        fields={"url": f"http://127.0.0.1:9998/{'long-' * 20}hooks"},
+        visitor=OWNER,
+    ),
     Screen("message", MESSAGE, visitor=OWNER),
     Screen("keys", f"{APP}/keys", visitor=OWNER),
-    Screen("key-made", f"{APP}/keys", form="/keys", fields={"label": "W" * 60}, visitor=OWNER),
+    Screen(
+        "key-made", f"{APP}/keys", form=f"{APP}/keys", fields={"label": "W" * 60}, visitor=OWNER
+    ),
+    Screen("key-rotated", f"{APP}/keys", form=f"{APP}/keys/{{key_id}}/rotate", visitor=OWNER),
     Screen("requests", f"{APP}/requests", visitor=OWNER),
     Screen("no requests", f"{APP}/requests", query="?request_id=none", visitor=OWNER),
     Screen("limits", f"{APP}/limits", visitor=OWNER),
@@ -59,20 +87,32 @@ SIGNED_IN: Final = (
     ),
     Screen("pay-page", f"{APP}/pay-page", visitor=OWNER),
     Screen("bench", f"{APP}/bench", visitor=OWNER),
+    Screen(
+        "bench-wrong",
+        f"{APP}/bench",
+        form=f"{APP}/bench",
+        fields={"amount": "1000000000000"},
+        visitor=OWNER,
+    ),
     Screen("organization", "/organization", visitor=OWNER),
     Screen(
-        "invited", "/organization", form="/invitations", fields={"name": "W" * 60}, visitor=OWNER
+        "invited",
+        "/organization",
+        form="/organization/invitations",
+        fields={"name": "W" * 60},
+        visitor=OWNER,
     ),
     Screen("changes", "/organization/changes", visitor=OWNER),
     Screen("account", "/account", visitor=OWNER),
-    Screen("factor", "/account/second-factor", visitor=OWNER),
     Screen(
-        "factor-secret",
-        "/account/second-factor",
-        form="/begin",
-        fields={"password": PASSWORD},
+        "account-wrong",
+        "/account",
+        form="/account/password",
+        fields={"known": "none of theirs", "wanted": PASSWORD},
         visitor=OWNER,
     ),
+    Screen("factor", FACTOR, visitor=OWNER),
+    Screen("factor-on", FACTOR, visitor=CAREFUL),
     Screen("join-again", "/join", visitor=OWNER),
     Screen("no-apps", "/", visitor=NEWCOMER),
     Screen("account-alone", "/account", visitor=ALONE),
@@ -90,7 +130,62 @@ PAY: Final = (
     ),
 )
 STATUS: Final = (Screen("status", "/status"),)
-SCREENS: Final = (*SIGNED_OUT, *SIGNED_IN, *PAY, *STATUS)
+# Of a member who came by an operator's link and has a device: integration/test_second_factor.py.
+BY_LINK: Final = (
+    Screen("account-by-link", "/account"),
+    Screen(
+        "account-new-password",
+        "/account",
+        form="/account/lost-password",
+        fields={"wanted": PASSWORD},
+    ),
+    Screen("factor-off", FACTOR),
+    Screen(
+        "factor-password-wrong",
+        FACTOR,
+        form=f"{FACTOR}/begin",
+        fields={"password": "none of theirs"},
+    ),
+    Screen("factor-device", FACTOR, form=f"{FACTOR}/begin", fields={"password": PASSWORD}),
+    Screen("factor-again", FACTOR, form=f"{FACTOR}/confirm", fields={"code": "0"}, is_next=True),
+    Screen(
+        "factor-codes", FACTOR, form=f"{FACTOR}/confirm", fields={"code": "{code}"}, is_next=True
+    ),
+    Screen(
+        "factor-new-codes",
+        FACTOR,
+        form=f"{FACTOR}/codes",
+        fields={"password": PASSWORD, "code": "{recovery}"},
+    ),
+    Screen(
+        "factor-remove-wrong",
+        FACTOR,
+        form=f"{FACTOR}/remove",
+        fields={"password": PASSWORD, "code": "none of theirs"},
+    ),
+    Screen(
+        "factor-removed",
+        FACTOR,
+        form=f"{FACTOR}/remove",
+        fields={"password": PASSWORD, "code": "{recovery}"},
+    ),
+)
+# Of members who come by a provider that answers: integration/test_oidc_screens.py.
+BY_PROVIDER: Final = (
+    Screen("provider-unknown", "/sign-in/provider/callback", is_next=True),
+    Screen("provider-code", "/sign-in/provider/callback", is_next=True),
+    Screen("account-first-password", "/account"),
+    Screen("factor-without-password", FACTOR),
+    Screen("account-too-late", "/account"),
+    Screen(
+        "account-password-set",
+        "/account",
+        form="/account/first-password",
+        fields={"wanted": PASSWORD},
+        is_next=True,
+    ),
+)
+SCREENS: Final = (*SIGNED_OUT, *SIGNED_IN, *PAY, *STATUS, *BY_LINK, *BY_PROVIDER)
 
 # What is read, and is no page.
 NOT_PAGES: Final[Mapping[str, str]] = {
@@ -102,4 +197,27 @@ NOT_PAGES: Final[Mapping[str, str]] = {
     f"{APP}/swaps/{{swap_id}}/transactions": "a part of the swap's page",
     "/pay/{swap_id}/data": "JSON for the page's script",
     "/pay/{swap_id}/events": "an event stream",
+}
+
+# Forms that answer with another page; a refusal is a notice on the page of the form.
+REDIRECTS: Final[Mapping[str, str]] = {
+    "/account/organization": "home",
+    "/account/sessions/{session_id}/end": "the account",
+    "/account/sign-out-everywhere": "the sign-in",
+    "/sign-out": "the sign-in",
+    "/sign-in/link": "home, or a page that another screen has: a code, an ended link",
+    f"{HOOK}/{{order}}": "the endpoint, or the list without it",
+    f"{MESSAGE}/replay": "the message",
+    f"{APP}/keys/{{key_id}}/origins": "the keys",
+    f"{APP}/keys/{{key_id}}/revoke": "the keys",
+    f"{APP}/bench/join": "the bench",
+    f"{APP}/pay-page": "the pay page's settings",
+    "/organization": "the organization",
+    "/organization/apps": "the keys of the new app",
+    "/organization/apps/{app_id}": "the organization",
+    "/organization/invitations/{id}/revoke": "the organization",
+    "/organization/members/{id}/role": "the organization",
+    "/organization/members/{id}/remove": "the organization",
+    "/pay/{swap_id}": "the pay page",
+    "/pay/{swap_id}/authorize": "JSON for the page's script",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -27,13 +28,8 @@ from tests.plugins.processes import Program, accepts, free_port
 NODE_TOOLS: Final = Path(__file__).parents[4] / "tools/node"
 NODE: Final = shutil.which("node")
 NO_PROVIDER: Final = "oidc-provider is not installed (make install-node-tools)"
-pytestmark = [
-    pytest.mark.connected,
-    pytest.mark.skipif(
-        NODE is None or not (NODE_TOOLS / "node_modules/oidc-provider").exists(),
-        reason=NO_PROVIDER,
-    ),
-]
+HAS_PROVIDER: Final = NODE is not None and (NODE_TOOLS / "node_modules/oidc-provider").exists()
+pytestmark = [pytest.mark.connected, pytest.mark.skipif(not HAS_PROVIDER, reason=NO_PROVIDER)]
 ADA: Final = "ada@shop.example"
 CLIENT: Final = {
     "oidc_client_id": "dashboard",
@@ -47,17 +43,27 @@ HIDDEN: Final = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"
 JOIN_LINK: Final = re.compile(r'href="/sign-in/provider(\?[^"]+)"')
 
 
-@pytest.fixture(scope="module")
-def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@contextmanager
+def a_provider(callback: str, log: Path) -> Iterator[str]:
+    """Run a provider, and return its issuer.
+
+    :param callback: the only address that it sends browsers back to.
+    """
     port = free_port()
     program = Program(
-        [str(NODE), str(NODE_TOOLS / "oidc_provider.mjs"), str(port), CALLBACK],
-        log=tmp_path_factory.mktemp("provider") / "provider.log",
+        [str(NODE), str(NODE_TOOLS / "oidc_provider.mjs"), str(port), callback],
+        log=log,
         ready=lambda: accepts(port),
     )
     program.start()
     yield f"http://127.0.0.1:{port}"
     program.stop()
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with a_provider(CALLBACK, tmp_path_factory.mktemp("provider") / "provider.log") as url:
+        yield url
 
 
 @pytest.fixture
@@ -110,7 +116,7 @@ async def _by_provider(browser: Browser, login: str, query: str = "") -> httpx.R
     return await browser.get(await _way_back(await _begin(browser, query), login))
 
 
-async def _a_member(dashboard: Dashboard, api: Api, email: str = ADA) -> Browser:
+async def a_member(dashboard: Dashboard, api: Api, email: str = ADA) -> Browser:
     browser = dashboard.browser()
     await browser.join(api.invite(api.an_organization("Shop")), email)
     return browser
@@ -124,7 +130,7 @@ class TestSignIn:
     async def test_opens_a_session_of_the_account_with_the_verified_email(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         browser = dashboard.browser()
 
         answer = await _by_provider(browser, "Ada@Shop.example", "?next=/organization")
@@ -154,7 +160,7 @@ class TestSignIn:
     async def test_joins_another_organization_by_an_invitation(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         invitation = api.invite(api.an_organization("Second"))
         browser = dashboard.browser()
 
@@ -177,7 +183,7 @@ class TestSignIn:
     async def test_asks_for_the_second_factor_of_the_account(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        ada = await _a_member(dashboard, api)
+        ada = await a_member(dashboard, api)
         page = "/account/second-factor"
         shown = await ada.submit(f"{page}/begin", {"password": PASSWORD}, page=page)
         secret = SECRET.search(shown.text)
@@ -195,7 +201,7 @@ class TestSignIn:
     async def test_leaves_nothing_to_who_made_the_account_without_owning_its_email(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        attacker = await _a_member(dashboard, api)
+        attacker = await a_member(dashboard, api)
         owner = dashboard.browser()
 
         await _by_provider(owner, ADA)
@@ -207,7 +213,7 @@ class TestSignIn:
     async def test_ends_no_session_of_an_account_that_was_confirmed_before(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         first, second = dashboard.browser(), dashboard.browser()
         await _by_provider(first, ADA)
 
@@ -218,7 +224,7 @@ class TestSignIn:
     async def test_ends_the_session_that_the_browser_came_with(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        browser = await _a_member(dashboard, api)
+        browser = await a_member(dashboard, api)
         before = _session(browser)
 
         await _by_provider(browser, ADA)
@@ -257,7 +263,7 @@ class TestAFirstPassword:
         assert (await fresh.sign_in("new@shop.example", self.NEW)).status_code == 303
 
     async def test_lets_a_second_factor_begin(self, dashboard: Dashboard, api: Api) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         browser, page = dashboard.browser(), "/account/second-factor"
         await _by_provider(browser, ADA)
         before = (await browser.get(page)).text
@@ -269,7 +275,7 @@ class TestAFirstPassword:
         assert SECRET.search(shown.text) is not None
 
     async def test_is_not_set_later_than_ten_minutes(self, dashboard: Dashboard, api: Api) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         browser = dashboard.browser()
         await _by_provider(browser, ADA)
         dashboard.ahead += timedelta(minutes=11)
@@ -279,11 +285,12 @@ class TestAFirstPassword:
 
         assert "/sign-in/provider?next=/account" in page
         assert self.FORM not in page
+        assert "Every other session ends" not in page
         assert "too long ago" in late.text
         assert (await dashboard.browser().sign_in(ADA, self.NEW)).status_code == 401
 
     async def test_replaces_no_chosen_password(self, dashboard: Dashboard, api: Api) -> None:
-        browser = await _a_member(dashboard, api)
+        browser = await a_member(dashboard, api)
 
         answer = await self.set(browser)
 
@@ -293,7 +300,7 @@ class TestAFirstPassword:
     async def test_is_set_after_the_code_of_a_second_factor(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        ada, page = await _a_member(dashboard, api), "/account/second-factor"
+        ada, page = await a_member(dashboard, api), "/account/second-factor"
         shown = await ada.submit(f"{page}/begin", {"password": PASSWORD}, page=page)
         secret = SECRET.search(shown.text)
         assert secret is not None, shown.text
@@ -317,7 +324,7 @@ async def _enter_code(browser: Browser, code_page: httpx.Response, code: str) ->
 class TestRefusals:
     async def test_of_an_email_that_is_not_verified(self, dashboard: Dashboard, api: Api) -> None:
         email = "unverified@shop.example"
-        await _a_member(dashboard, api, email)
+        await a_member(dashboard, api, email)
         browser = dashboard.browser()
 
         answer = await _by_provider(browser, email)
@@ -328,7 +335,7 @@ class TestRefusals:
     async def test_of_a_way_back_that_another_browser_began(
         self, dashboard: Dashboard, api: Api
     ) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         back = await _way_back(await _begin(dashboard.browser()), ADA)
         fresh, began = dashboard.browser(), dashboard.browser()
         await _begin(began)
@@ -340,7 +347,7 @@ class TestRefusals:
         assert _session(began) is None
 
     async def test_of_a_way_back_that_was_used(self, dashboard: Dashboard, api: Api) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         browser = dashboard.browser()
         back = await _way_back(await _begin(browser), ADA)
 
@@ -350,7 +357,7 @@ class TestRefusals:
 
     async def test_of_a_code_of_another_sign_in(self, dashboard: Dashboard, api: Api) -> None:
         """The nonce and the code verifier belong to the sign-in of the code."""
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
         back = await _way_back(await _begin(dashboard.browser()), ADA)
         browser = dashboard.browser()
         own = parse_qs(urlsplit(await _begin(browser)).query)
@@ -393,7 +400,7 @@ class TestRefusals:
     async def test_of_another_site_as_the_target(
         self, dashboard: Dashboard, api: Api, target: str
     ) -> None:
-        await _a_member(dashboard, api)
+        await a_member(dashboard, api)
 
         answer = await _by_provider(dashboard.browser(), ADA, f"?next={target}")
 

@@ -17,9 +17,11 @@ from services.dashboard.tests.conftest import ADDRESS
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import (
     ALONE,
+    CAREFUL,
     NEWCOMER,
     NOT_PAGES,
     OWNER,
+    REDIRECTS,
     SCREENS,
     SIGNED_IN,
     SIGNED_OUT,
@@ -43,7 +45,7 @@ from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.fees import Fees
 from tests.support.screens import AXE, WIDE, look, show, violations
-from tests.support.walks import Walk, is_status, press_tab, unwalked
+from tests.support.walks import Walk, is_status, press_tab, unwalked, unwalked_forms
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
@@ -111,7 +113,7 @@ async def _filled(
     organization = api.an_organization("Shop")
     app = api.an_app(organization, "checkout")
     swap = await _swaps(api, app)
-    _keys(api, app)
+    key = _keys(api, app)
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
@@ -126,23 +128,26 @@ async def _filled(
     ids = {
         **{"app_id": app, "swap_id": swap, "webhook_id": hook, "message_id": message},
         **{"link": link.partition("token=")[2], "invitation": api.invite(organization)},
-        "with_factor": f"factor-{email}",
+        **{"with_factor": f"factor-{email}", "key_id": key},
     }
     visitors = {
         OWNER: owner,
+        CAREFUL: with_factor,
         NEWCOMER: await _a_newcomer(made, api),
         ALONE: await _without_organization(made, api),
     }
     return ids, {name: list(one.client.cookies.jar) for name, one in visitors.items()}
 
 
-def _keys(api: Api, app: str) -> None:
-    key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})["key"]
-    api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE})
+def _keys(api: Api, app: str) -> str:
+    """Create keys of each kind, and return the id of the secret one."""
+    made = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})
+    api.ask(made["key"], "POST", "/api/v2/swaps", {"source_network": HOSTILE})
     origins = ["https://shop.example", f"https://{'long-' * 10}name.shop.example:8443"]
     for label, allowed in (("checkout page", origins), ("W" * 60, [])):
         body = {"kind": "publishable", "label": label, "allowed_origins": allowed}
         api.order(f"/apps/{app}/keys", body)
+    return str(made["id"])
 
 
 async def _a_newcomer(made: Dashboard, api: Api) -> Browser:
@@ -226,7 +231,10 @@ async def sign_in(page: Page, site: Site) -> None:
 
 async def test_every_page_is_looked_at(database: Database, api: Api) -> None:
     made = Dashboard(database, api, public_url=ADDRESS, bench_url="http://127.0.0.1:1", **PROVIDER)
-    assert unwalked(made.parts.site.routes, SCREENS, NOT_PAGES) == set()
+    routes = made.parts.site.routes
+
+    assert unwalked(routes, SCREENS, NOT_PAGES) == set()
+    assert unwalked_forms(routes, SCREENS, REDIRECTS) == set()
     await made.close()
 
 

@@ -1,13 +1,20 @@
-"""An operator names a token as the settler does: by its symbol or address, in any case."""
+"""Tokens are named by symbol or address, in any case; pages show the symbol."""
 
 from __future__ import annotations
 
 import pytest
 
 from swap_dashboard.console.domain.units import Units
+from swap_dashboard.console.http.units import reason_of_queued
+from swap_domain.catalogue import NATIVE
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
-UNITS = Units([{"network": "NET", "token": USDC, "symbol": "USDC", "decimals": 6}])
+UNITS = Units(
+    [
+        {"network": "NET", "token": USDC, "symbol": "USDC", "decimals": 6},
+        {"network": "NET", "token": NATIVE, "symbol": "ETH", "decimals": 18},
+    ]
+)
 
 
 @pytest.mark.parametrize("text", ["USDC", "usdc", USDC, USDC.lower()])
@@ -18,3 +25,22 @@ def test_a_listed_token_is_found(text: str) -> None:
 @pytest.mark.parametrize(("network", "text"), [("OTHER", "USDC"), ("NET", "DAI"), ("NET", "")])
 def test_another_is_unknown(network: str, text: str) -> None:
     assert UNITS.token(network, text) is None
+
+
+@pytest.mark.parametrize(
+    ("token", "reason"),
+    [
+        (NATIVE, "the cap of ETH is used up"),
+        (USDC, "the cap of USDC is used up"),
+        ("0x1", "the cap of 0x1 is used up"),  # in no catalogue
+    ],
+)
+def test_the_reason_of_a_withheld_payment_has_the_symbol(token: str, reason: str) -> None:
+    row = {"network": "NET", "token": token, "reason": f"the cap of {token} is used up"}
+
+    assert reason_of_queued(UNITS, row) == reason
+
+
+def test_an_order_is_confirmed_by_symbol_and_address() -> None:
+    assert UNITS.full_name("NET", NATIVE) == f"ETH ({NATIVE})"
+    assert UNITS.full_name("NET", "0x1") == "0x1"

@@ -81,6 +81,7 @@ def test_figures_lead_to_what_was_booked_and_paid() -> None:
     ]
 
     assert made_of(swap, ledger) == {
+        "requested": "transaction-1",
         "quote": "entry-quote",
         "fees": "entry-quote",
         "refund_fees": "entry-refund",
@@ -91,4 +92,16 @@ def test_figures_lead_to_what_was_booked_and_paid() -> None:
 def test_figures_lead_to_the_answer_before_anything_is_booked() -> None:
     found = made_of(a_swap(), [])
 
-    assert (found["quote"], found["fees"], found["delivered"]) == ("raw", "raw", "raw")
+    assert {found[name] for name in ("requested", "quote", "fees", "delivered")} == {"raw"}
+
+
+def test_a_sum_of_several_transactions_leads_to_their_table() -> None:
+    swap = a_swap(("input", 0.4), ("input", 0.6), ("output", 2.0), ("output", 1.0))
+
+    found = made_of(swap, [])
+
+    assert (found["requested"], found["delivered"]) == ("transactions", "transactions")
+
+
+def test_what_was_requested_is_not_made_of_a_part_of_it() -> None:
+    assert made_of(a_swap(("input", 0.4)), [])["requested"] == "raw"

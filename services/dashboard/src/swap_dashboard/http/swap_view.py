@@ -65,14 +65,24 @@ def made_of(swap: Row, ledger: Sequence[Row]) -> dict[str, str]:
 
     What is not booked yet stands in the quote, in the API's answer.
     """
-    kinds = [one["type"] for one in swap["transactions"]]
-    delivered = f"transaction-{kinds.index('output') + 1}" if "output" in kinds else ANSWER
+    is_paid = sum_of(of_type(swap, "input"), "amount") == Decimal(
+        str(swap["requested_amount"] or 0)
+    )
     return {
+        "requested": _part_with(swap, "input") if is_paid else ANSWER,
         "quote": _entry_with(ledger, "position") or ANSWER,
         "fees": _entry_with(ledger, "fee_income") or ANSWER,
         "refund_fees": _entry_with(ledger, "gas_recovered") or "transactions",
-        "delivered": delivered,
+        "delivered": _part_with(swap, "output"),
     }
+
+
+def _part_with(swap: Row, kind: str) -> str:
+    """Return where the transactions of one type stand: a row, or the table of several."""
+    numbers = [n for n, one in enumerate(swap["transactions"], start=1) if one["type"] == kind]
+    if not numbers:
+        return ANSWER
+    return f"transaction-{numbers[0]}" if len(numbers) == 1 else "transactions"
 
 
 def _entry_with(ledger: Sequence[Row], account: str) -> str | None:

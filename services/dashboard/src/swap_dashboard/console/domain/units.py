@@ -47,6 +47,11 @@ class Units:
         """Return the symbol, or the address where the catalogue has none."""
         return self._assets.get((network, token.lower()), (token, 0))[0]
 
+    def full_name(self, network: str, token: str) -> str:
+        """Return the symbol and the address: an order is confirmed by both."""
+        symbol = self.symbol(network, token)
+        return token if symbol == token else f"{symbol} ({token})"
+
 
 def to_decimal(base_units: int, decimals: int) -> str:
     """Return all digits, thousands apart, without zeros at the end."""

@@ -33,6 +33,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    route,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
@@ -124,7 +125,7 @@ class ApprovalPages(OrderingPages):
         is_own = is_open and one["proposed_by"] == visitor.session.name
         order = Part(
             "What is ordered",
-            facts=[*await _amount(visitor.api, one), *_facts(one)],
+            facts=[_state(one), *await _amount(visitor.api, one), *_facts(one)],
             forms=_forms(where, is_own=is_own) if is_open else (),
             about=OWN if is_own else "",
         )
@@ -212,13 +213,16 @@ async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[st
     return [("Amount", plain(shown)), ("On", plain(row["network"])), ("Token", code(row["token"]))]
 
 
+def _state(one: Mapping[str, Any]) -> tuple[str, Cell]:
+    ended = f"{one['state']} by {one['ended_by']}" if one["ended_by"] else one["state"]
+    return "State", badge(ended, TONES.get(one["state"], "quiet"))
+
+
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     target = [(label(name), document(value)) for name, value in one["target"].items()]
     body = [(label(name), document(value)) for name, value in _ordered(one).items()]
-    ended = f"{one['state']} by {one['ended_by']}" if one["ended_by"] else one["state"]
     return [
-        ("State", badge(ended, TONES.get(one["state"], "quiet"))),
-        ("Order", plain(one["action"])),
+        ("Order", route(one["action"])),
         *target,
         *body,
         ("Reason", whole(one["reason"])),

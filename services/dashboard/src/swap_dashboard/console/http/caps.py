@@ -16,7 +16,7 @@ from swap_dashboard.console.domain.sessions import OrderDraft, Seen
 from swap_dashboard.console.domain.units import Units, to_dollars
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, required
 from swap_dashboard.console.http.site import OrderFault
-from swap_dashboard.console.http.units import read_units
+from swap_dashboard.console.http.units import read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
     Field,
@@ -98,7 +98,7 @@ class CapPages(OrderingPages):
             body=body,
             title="Set a cap",
             facts=[
-                *_order_facts(key),
+                *_order_facts(key, units),
                 ("Limit", str(_limit({**key, "units": body["units"]}, units))),
                 ("In any", _span(body)),
                 ("Limit until now", before),
@@ -121,7 +121,7 @@ class CapPages(OrderingPages):
             body={**key, "reason": reason_of(fields)},
             title="Lift a cap",
             facts=[
-                *_order_facts(key),
+                *_order_facts(key, units),
                 ("Limit until now", f"{_limit(one, units)} in {_span(one)}"),
                 ("Payments that wait for it", str(one["waiting"])),
             ],
@@ -221,7 +221,7 @@ def _href(one: Mapping[str, Any]) -> str:
 def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
     return [
         ("Network", plain(one["network"])),
-        ("Token", code(one["token"]) if one["token"] else plain("all of them, in dollars")),
+        ("Token", token_of(units, one) if one["token"] else plain("all of them, in dollars")),
         ("App", code(one["app_id"]) if one["app_id"] else plain("all of them")),
         ("Limit", _limit_cell(one, units, "units")),
         ("In any", plain(_span(one))),
@@ -233,10 +233,11 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
     ]
 
 
-def _order_facts(key: Mapping[str, str | None]) -> Sequence[tuple[str, str]]:
+def _order_facts(key: Mapping[str, str | None], units: Units) -> Sequence[tuple[str, str]]:
+    network, token = str(key["network"]), key["token"]
     return [
-        ("Network", str(key["network"])),
-        ("Token", key["token"] or "all of them, in dollars"),
+        ("Network", network),
+        ("Token", units.full_name(network, token) if token else "all of them, in dollars"),
         ("App", key["app_id"] or "all of them"),
     ]
 

@@ -13,7 +13,17 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import before_of
-from swap_dashboard.console.http.view import Cell, Part, Table, View, at, moment, plain, whole
+from swap_dashboard.console.http.view import (
+    Cell,
+    Part,
+    Table,
+    View,
+    at,
+    moment,
+    plain,
+    route,
+    whole,
+)
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 EACH_MAX: Final = 50
@@ -69,7 +79,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
     return [
         moment(one["at"]),
         plain(f"{one['operator']} ({one['role']})"),
-        plain(one["action"]),
+        route(one["action"]),
         Cell(f"{one['outcome']}{detail}", "outcome", tone=TONES.get(one["outcome"], "quiet")),
         whole(one["reason"]),
         Cell(parameters, "json") if parameters else plain(None),

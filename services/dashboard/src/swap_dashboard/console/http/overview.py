@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.approvals import COUNTED_MAX, list_proposals
+from swap_dashboard.console.http.every_service import Gathered, gather_rows
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.parked import list_parked
 from swap_dashboard.console.http.stops import network_state
@@ -28,7 +29,7 @@ from swap_dashboard.console.http.view import (
     plain,
     seconds,
 )
-from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
+from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 NOT_KNOWN: Final = "?"
@@ -42,18 +43,18 @@ class OverviewPages(ConsolePages):
         visitor = self._visitors.require(request)
         api = visitor.api
         reads = (
-            _rows(api, SETTLER, "/stuck", "stuck"),
-            _rows(api, SETTLER, "/payouts/stops", "stops"),
-            _rows(api, SETTLER, "/signers", "signers"),
-            _rows(api, SETTLER, "/claimable", "claimable"),
-            _rows(api, SETTLER, "/payouts/queue", "waiting"),
-            _rows(api, SETTLER, "/balances", "backlogs"),
-            _rows(api, ServiceName.CHAIN_WATCHER, "/networks", "networks"),
+            gather_rows(api, "/stuck", "stuck", of=[SETTLER]),
+            gather_rows(api, "/payouts/stops", "stops", of=[SETTLER]),
+            gather_rows(api, "/signers", "signers", of=[SETTLER]),
+            gather_rows(api, "/claimable", "claimable", of=[SETTLER]),
+            gather_rows(api, "/payouts/queue", "waiting", of=[SETTLER]),
+            gather_rows(api, "/balances", "backlogs", of=[SETTLER]),
+            gather_rows(api, "/networks", "networks", of=[ServiceName.CHAIN_WATCHER]),
         )
         read, parked, proposals = await asyncio.gather(
             asyncio.gather(*reads), list_parked(api), list_proposals(api)
         )
-        stuck, stops, signers, claimable, queue, backlogs, networks = read
+        stuck, stops, signers, claimable, queue, backlogs, networks = map(_known, read)
         halted = None if signers is None else [one for one in signers if one["halted"]]
         tiles = [
             _tile("Stuck swaps", stuck, "/stuck", oldest="since"),
@@ -64,37 +65,26 @@ class OverviewPages(ConsolePages):
             _tile("Claimable balances", claimable, "/claimables", tone="warning"),
             _tile("Payments that a cap holds", queue, "/payments", oldest="since", tone="warning"),
         ]
-        away = sorted({*parked.away, *proposals.away, *_away(read)})
         view = View(
             title="Overview",
             tiles=tiles,
-            notices=[*_missing(away), *parked.refusals, *proposals.refusals],
+            notices=_notices([*read, parked, proposals]),
             parts=[_oldest(stuck, parked.rows, queue, backlogs), _networks(networks)],
         )
         return self._layout.page(view, visitor, section="overview")
 
 
-def _missing(away: Sequence[str]) -> Sequence[str]:
-    if not away:
-        return ()
-    return [f"No answer from {', '.join(away)}: what is known there is missing here."]
+def _notices(found: Sequence[Gathered]) -> Sequence[str]:
+    """Return why something is missing: each service once, though it was asked for several lists."""
+    away = sorted({name for one in found for name in one.away})
+    absent = f"No answer from {', '.join(away)}: what is known there is missing here."
+    refusals = dict.fromkeys(sentence for one in found for sentence in one.refusals)
+    return [*([absent] if away else ()), *refusals]
 
 
-def _away(read: Sequence[Sequence[Any] | None]) -> Sequence[str]:
-    *of_settler, networks = read
-    names = [] if all(rows is not None for rows in of_settler) else [SETTLER.shown]
-    return names if networks is not None else [*names, ServiceName.CHAIN_WATCHER.shown]
-
-
-async def _rows(
-    api: OperatorApi, service: ServiceName, path: str, name: str
-) -> Sequence[Mapping[str, Any]] | None:
-    """Return the rows; None where the service does not answer."""
-    try:
-        rows: Sequence[Mapping[str, Any]] = (await api.get(service, path))[name]
-    except (ServiceAway, ServiceRefused):
-        return None
-    return rows
+def _known(found: Gathered) -> Sequence[Mapping[str, Any]] | None:
+    """Return the rows of one service; None where it gave none."""
+    return None if found.away or found.refusals else found.rows
 
 
 def _tile(
@@ -151,4 +141,5 @@ def _networks(networks: Sequence[Mapping[str, Any]] | None) -> Part:
         for one in networks or ()
     ]
     columns = ("Network", ">Head", ">Read", ">Behind", "State")
-    return Part("Networks", table=Table(columns, rows, "The chain-watcher does not answer."))
+    empty = "Not known." if networks is None else "No network is read yet."
+    return Part("Networks", table=Table(columns, rows, empty))

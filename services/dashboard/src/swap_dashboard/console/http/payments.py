@@ -20,7 +20,7 @@ from swap_dashboard.console.http.orders import (
     required,
 )
 from swap_dashboard.console.http.sign_in import to_id
-from swap_dashboard.console.http.units import amount_of, read_units, token_of
+from swap_dashboard.console.http.units import amount_of, read_units, reason_of_queued, token_of
 from swap_dashboard.console.http.view import (
     Cell,
     Field,
@@ -104,7 +104,7 @@ class PaymentPages(OrderingPages):
                 ("Kind", str(one["kind"])),
                 ("Amount", str(amount)),
                 ("Network", str(one["network"])),
-                ("Why it waits", str(one["reason"])),
+                ("Why it waits", reason_of_queued(units, one)),
             ],
             back=f"/payments/queue/{one['intent_id']}",
         )
@@ -189,7 +189,11 @@ class PaymentPages(OrderingPages):
 
 
 def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
-    state = badge("let through", "good") if one["is_let_through"] else whole(one["reason"])
+    state = (
+        badge("let through", "good")
+        if one["is_let_through"]
+        else whole(reason_of_queued(units, one))
+    )
     return [
         code(one["intent_id"], f"/payments/queue/{one['intent_id']}"),
         plain(one["kind"]),
@@ -210,7 +214,7 @@ def _queue_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Ce
         ("Amount", amount_of(units, one)),
         ("Swap", code(one["swap_id"], f"/swaps/{one['swap_id']}")),
         ("Waits since", moment(one["since"])),
-        ("Why it waits", whole(one["reason"])),
+        ("Why it waits", whole(reason_of_queued(units, one))),
     ]
 
 

@@ -22,3 +22,8 @@ def amount_of(units: Units, row: Mapping[str, Any], name: str = "base_units") ->
 def token_of(units: Units, row: Mapping[str, Any]) -> Cell:
     symbol = units.symbol(row["network"], row["token"])
     return code(symbol) if symbol == row["token"] else Cell(symbol)
+
+
+def reason_of_queued(units: Units, row: Mapping[str, Any]) -> str:
+    """Return why a payment waits: the settler names the token of a cap by its address."""
+    return str(row["reason"]).replace(row["token"], units.symbol(row["network"], row["token"]))

@@ -16,7 +16,7 @@ NONE: Final = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value. `kind` selects its form: text, time, code, amount, number, badge or pre."""
+    """One value. `kind` selects its form: text, time, code, route, amount, number, badge or pre."""
 
     text: str
     kind: str = "text"
@@ -64,6 +64,11 @@ def moment(value: str | None) -> Cell:
 def code(value: object, href: str = "") -> Cell:
     """Return an id, address or hash: cut in the middle, and copied whole."""
     return Cell(str(value), "code", href) if value else Cell(NONE)
+
+
+def route(value: str) -> Cell:
+    """Return the route of an order: its lines break before a slash alone."""
+    return Cell(value, "route")
 
 
 def link(text: object, href: str) -> Cell:

@@ -1,0 +1,113 @@
+"""A halted signer: two operators resume it, each in a browser, and its lane pays again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from services.settler.tests.admin_port import weighing
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SIGNER, World
+from swap_dashboard.console.ports import ServiceName
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
+from swap_runtime.operators.identities import Operator, Role
+from swap_settler.operator.http.second_operator import SecondOperator
+from swap_settler.operator.http.signers import SignerAdmin
+from swap_settler.operator.store.signers import PostgresSigners
+from swap_settler.operator.usecases.list_signers import ListSigners
+from tests.console.operated import AWAY, ROLES, TOKENS, Services
+from tests.console.operators import at_browsers
+from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
+from tests.plugins.internal_port import internal_port
+from tests.plugins.postgres import Database
+from tests.support.screens import AXE
+
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.timeout(200),
+    pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
+    pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
+]
+HALT: Final = "a payment was mined that the ledger does not know"
+CHECKED: Final = "I read its transactions"
+REASON: Final = "it was made by hand, and is booked now"
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrated("settler"), DESTINATION) as made:
+        yield made
+
+
+@pytest.fixture
+async def services(world: World, database: Database) -> AsyncIterator[Services]:
+    """The settler's internal port with its signers, where every amount needs two operators."""
+    signers = PostgresSigners(world.engine)
+    second = SecondOperator(weighing(world.engine, world.catalogue, above=0))
+    admin = SignerAdmin(
+        list_signers=ListSigners(signers),
+        resume_signers=world.resuming(),
+        clock=lambda: datetime.now(UTC),
+    )
+    internal = internal_port(
+        world.engine,
+        {TOKENS[name]: Operator(name, Role(role)) for name, role in ROLES.items()},
+        reads=[AdminRoute("GET", "/signers", admin.list_all)],
+        orders=[
+            OrderRoute(
+                "/signers/{network}/resume",
+                admin.resume,
+                second.resumes_signers,
+                admin.add_halts,
+            )
+        ],
+    )
+    number = await internal.start("127.0.0.1", 0)
+    urls = {**dict.fromkeys(ServiceName, AWAY), ServiceName.SETTLER: f"http://127.0.0.1:{number}"}
+    yield Services(database, urls)
+    await internal.stop()
+
+
+async def pay(world: World) -> None:
+    await world.send_everything()
+    world.chain.mine()
+
+
+async def test_two_operators_resume_it_and_its_lane_pays_again(
+    world: World, services: Services, tmp_path: Path
+) -> None:
+    assert BROWSER is not None
+    await world.confirmed_swaps(1)
+    await world.store.halt(HALT)
+    await pay(world)
+    assert await world.intent_states() == ["reserved"]
+    page = f"/signers/{DESTINATION}/{SIGNER}"
+
+    async with (
+        served(services) as (url, cookies),
+        at_browsers(BROWSER, tmp_path, url, cookies) as (ann, ben),
+    ):
+        await ann.follow("/signers", page)
+        assert HALT in await ann.text()
+        ordered = await ann.order(page, "/resume", {"reason": REASON}, shows=HALT)
+        assert "A different operator approves it" in ordered
+        proposal = await ann.proposal()
+        await ben.follow("/approvals", proposal)
+        assert "halted" in await ann.read(page)
+        approved = await ben.order(proposal, "/approve", {"reason": CHECKED})
+        assert "Done." in approved
+        resumed, log = await ann.read(page), await ben.read("/log")
+        complaints = [*ann.page.complaints, *ben.page.complaints]
+    await world.finish_recovery()
+    await pay(world)
+
+    for words in ("it signs and sends what is due", "ann, approved by ben", REASON):
+        assert words in resumed, words
+    for words in ("POST /signers/{network}/resume", CHECKED):
+        assert words in log, words
+    assert complaints == []
+    assert world.paid(1) == PAYOUT
