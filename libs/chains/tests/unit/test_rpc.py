@@ -21,7 +21,7 @@ CHAIN_ID = Request("eth_chainId")
 HEAD = Request("eth_getBlockByNumber", ("latest", False))
 
 
-def rpc_of(session, *nodes, rounds=1, timeout_seconds=2.0, **options):
+def rpc_of(session, *nodes, rounds=1, timeout_seconds=30, **options):
     urls = [node.url for node in nodes]
     options |= {"rounds": rounds, "timeout_seconds": timeout_seconds}
     return Rpc.to_urls("TESTNET", urls, session, **options)
