@@ -379,7 +379,7 @@ class Model:
         self.prices.is_away = False
         await self.lift()
         for side in self.sides.values():
-            side.world.chain.come_up()
+            side.world.chain.make_available()
             side.world.chain.base_fee = 10**9
         facts, self.waiting = self.waiting, []
         for fact in facts:

@@ -12,7 +12,7 @@ import pytest
 from swap_chains.errors import InconsistentAnswer
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import to_block
-from swap_chains.evm.blooms import may_have
+from swap_chains.evm.blooms import may_contain
 from swap_chains.evm.follower import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Node, Rpc
@@ -24,13 +24,13 @@ EMPTY, FULL = "0x" + "00" * 256, "0x" + "ff" * 256
 
 @pytest.mark.parametrize(("bloom", "may"), [(EMPTY, False), (FULL, True)])
 def test_excludes_what_has_no_bits(bloom, may):
-    assert may_have(bloom, TOKEN, [codec.TRANSFER]) is may
+    assert may_contain(bloom, TOKEN, [codec.TRANSFER]) is may
 
 
 @pytest.mark.parametrize("bloom", ["", "0x", "0x00", "none"])
 def test_is_256_bytes(bloom):
     with pytest.raises(ValueError, match=r"bloom|hex"):
-        may_have(bloom, TOKEN, [])
+        may_contain(bloom, TOKEN, [])
 
 
 @pytest.mark.parametrize("has_blooms", [True, False])

@@ -133,7 +133,7 @@ class TestBroadcast:
         (outcome,) = await sender.broadcast([await signed_by(sender)])
 
         assert [a.reaction for a in outcome.answers] == [Reaction.KNOWN, Reaction.REJECTED]
-        assert outcome.is_out
+        assert outcome.is_held_by_a_node
         assert not outcome.is_refused
         assert outcome.text == text
 
@@ -193,7 +193,7 @@ class TestBroadcast:
         signed = await signed_by(sender_of(session, up))
 
         (outcome,) = await sender_of(session, down, up).broadcast([signed])
-        assert outcome.is_out
+        assert outcome.is_held_by_a_node
         with pytest.raises(ChainUnavailable):
             await sender_of(session, down).broadcast([signed])
         with pytest.raises(ChainUnavailable):

@@ -204,7 +204,7 @@ class SettlerMachine(RuleBasedStateMachine):
     @rule(network=NETWORKS, is_reachable=st.booleans())
     def node(self, network: str, is_reachable: bool) -> None:
         chain = self.model.sides[network].world.chain
-        chain.come_up() if is_reachable else chain.go_down()
+        chain.make_available() if is_reachable else chain.make_unavailable()
 
     @rule(network=NETWORKS)
     def use_nonce_elsewhere(self, network: str) -> None:

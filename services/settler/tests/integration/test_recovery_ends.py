@@ -164,11 +164,11 @@ class TestEnds:
         await proving(world)()
         world.chain.mine(4)
         await has_read(watcher, world)
-        world.chain.go_down()
+        world.chain.make_unavailable()
 
         with pytest.raises(Unavailable):
             await proving(world)()
-        world.chain.come_up()
+        world.chain.make_available()
 
         assert await proving(world)()
 

@@ -264,7 +264,7 @@ class TestWhatIsRefused:
     @pytest.mark.fault("G11")
     async def test_g11_a_signature_that_the_token_refuses_is_never_sent(self, world: World) -> None:
         await submit(world, a_signature())
-        world.chain.disown(USER)
+        world.chain.invalidate_signatures(USER)
 
         await world.send_everything()
 

@@ -231,7 +231,7 @@ class TestWhoIsBlocked:
     async def test_gets_an_error_while_no_node_answers(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await keeping(world).block(order(BAD))
-        world.chain.go_down()
+        world.chain.make_unavailable()
 
         with pytest.raises(ChainUnavailable):
             await world.send_everything()

@@ -190,7 +190,7 @@ class TestResuming:
         self, world: World, port: Port
     ) -> None:
         await world.store.halt("a person must look")
-        world.chain.go_down()
+        world.chain.make_unavailable()
 
         assert (await port.post(RESUME, OPERATOR_ORDER))[0] == 409
         assert (await port.signers())[0]["halted"] is not None
