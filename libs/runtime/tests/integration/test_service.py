@@ -182,7 +182,7 @@ class TestWithoutKafka:
         async def is_not_halted() -> None:
             raise RuntimeError("the chain differs")
 
-        service.note_unless("network A", is_not_halted)
+        service.add_note_check("network A", is_not_halted)
         async with running(service) as one:
             await until(lambda: ready(one))
 

@@ -126,15 +126,15 @@ class TestOtherProcesses:
         self, engine: Engine, url: str
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
-            engine.wake_listener, leads = here.wake_all, True
+            engine.wake_listener, is_leader = here.wake_all, True
             mine, theirs = here.on("it"), there.on("it")
-            mine.keep_local_while(lambda: leads)
+            mine.set_local_condition(lambda: is_leader)
 
             await execute_alone(engine, NOTE, wakes=["it"])
             assert await woken(mine)
             assert await left_alone(theirs)
 
-            leads = False
+            is_leader = False
             await execute_alone(engine, NOTE, wakes=["it"])
             assert await woken(theirs)
 
@@ -143,7 +143,7 @@ class TestOtherProcesses:
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
             engine.wake_listener, theirs = here.wake_all, there.on("it")
-            here.on("it").keep_local_while(lambda: True)
+            here.on("it").set_local_condition(lambda: True)
             here.on("it")
 
             await execute_alone(engine, NOTE, wakes=["it"])

@@ -106,7 +106,7 @@ class TestJoining:
             stuck_after=stuck_after,
             has_leaders=has_leaders,
         )
-        watchdog.excuse(seconds=-AN_HOUR_AGO)
+        watchdog.restart_silence_count(seconds=-AN_HOUR_AGO)
         return watchdog
 
     @pytest.mark.fault("K17")
@@ -179,7 +179,7 @@ class TestJoining:
             stuck_after=timedelta(minutes=1),
             has_leaders=has_leaders,
         )
-        watchdog.excuse(seconds=-AN_HOUR_AGO)
+        watchdog.restart_silence_count(seconds=-AN_HOUR_AGO)
 
         await watchdog()
 
@@ -200,7 +200,7 @@ class TestJoining:
             stuck_after=timedelta(minutes=1),
             has_leaders=has_leaders,
         )
-        watchdog.excuse(seconds=-AN_HOUR_AGO)
+        watchdog.restart_silence_count(seconds=-AN_HOUR_AGO)
         await watchdog()
 
         with pytest.raises(ConsumerStuck):

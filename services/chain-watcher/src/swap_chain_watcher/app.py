@@ -232,7 +232,7 @@ class NetworkParts:
         service.lead(lease_name(network.name), follow, term=self.group.lease_term)
         # No reason to be unready: a rollout that repairs a wrong node would wait for the halt to
         # end.
-        service.note_unless(f"network {network.name}", is_not_halted)
+        service.add_note_check(f"network {network.name}", is_not_halted)
         return open_watch
 
     def _count_balances(self) -> CountBalances:

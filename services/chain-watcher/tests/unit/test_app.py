@@ -57,7 +57,7 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
         "report-trust",
         "repeat-hints",
     }
-    assert set(service.remarks) == {f"network {NETWORK}", f"network {OTHER}"}
+    assert set(service.note_checks) == {f"network {NETWORK}", f"network {OTHER}"}
 
 
 async def test_verifies_deposits_where_a_second_provider_is_configured(

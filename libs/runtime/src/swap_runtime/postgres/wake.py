@@ -45,9 +45,9 @@ class Wake:
         """Whether no other process needs the notifications that are waited for here."""
         return self._is_local()
 
-    def keep_local_while(self, leads: Callable[[], bool]) -> None:
+    def set_local_condition(self, is_leader: Callable[[], bool]) -> None:
         """Keep the news from the other processes for as long as the one who waits leads."""
-        self._is_local = leads
+        self._is_local = is_leader
 
     def set(self) -> None:
         """Wake the waiting task, or the next one."""

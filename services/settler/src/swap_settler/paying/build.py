@@ -117,7 +117,7 @@ def _add_lane(
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
-        wake.keep_local_while(lambda: lease.is_held)
+        wake.set_local_condition(lambda: lease.is_held)
         lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
         work = lane.running()
         try:
