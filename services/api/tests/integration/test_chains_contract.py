@@ -73,13 +73,13 @@ class Subject:
             depository = self.network.contracts.depository
             await deployer.transact(ARTIFACTS / "Depository.json", depository, order)
 
-    def lose_nodes(self) -> None:
+    def make_nodes_unavailable(self) -> None:
         if isinstance(self.addresses, FakeDepositAddresses):
             self.addresses.is_away = True
         self.nodes[NAME] = (CLOSED_PORT,)
 
 
-def the_fakes(*, is_away: bool = False) -> Subject:
+def fake_subjects(*, is_away: bool = False) -> Subject:
     wallets, depositories, addresses = FakeWallets(), FakeDepositories(), FakeDepositAddresses()
     wallets.accepted_signatures["0x" + "aa" * 20] = SIGNATURE
     wallets.is_away = depositories.is_away = addresses.is_away = is_away
@@ -127,7 +127,7 @@ def there(request: pytest.FixtureRequest) -> OnAnvil | None:
 @pytest.fixture
 async def subject(there: OnAnvil | None) -> AsyncIterator[Subject]:
     if there is None:
-        yield replace(the_fakes(), away=the_fakes(is_away=True))
+        yield replace(fake_subjects(), away=fake_subjects(is_away=True))
         return
     url, catalogue, wallet = there
     async with open_session() as session:
@@ -147,7 +147,7 @@ async def subject(there: OnAnvil | None) -> AsyncIterator[Subject]:
         yield replace(asking(url), away=asking(CLOSED_PORT))
 
 
-def accepting_everything(method: str, params: list[Any], result: Any) -> Any:
+def accept_every_code(method: str, params: list[Any], result: Any) -> Any:
     changed = {"eth_getCode": "0x60", "eth_call": "0x" + VALID.hex()}
     return changed.get(method, result)
 
@@ -183,7 +183,7 @@ class TestWallets:
                 honest = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
                 assert await wallets.ask(*honest) is WalletAnswer.ACCEPTED
 
-                liar.change = accepting_everything
+                liar.change = accept_every_code
 
                 with pytest.raises(Unavailable):
                     await wallets.ask(*arguments)
@@ -208,7 +208,7 @@ class TestDepositories:
 class TestDepositAddresses:
     async def test_are_verified_once(self, subject: Subject) -> None:
         await subject.addresses.verify(subject.network)
-        subject.lose_nodes()
+        subject.make_nodes_unavailable()
 
         await subject.addresses.verify(subject.network)
 

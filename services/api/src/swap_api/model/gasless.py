@@ -160,7 +160,7 @@ def status_of(
     return None if newest is None else newest.status
 
 
-def takes_another(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
+def accepts_another(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
     """Whether a signature may come: none is in progress, nor spent before its end."""
     return not _is_busy(swap, held, now)
 

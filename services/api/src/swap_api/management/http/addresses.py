@@ -46,7 +46,7 @@ def reading(
     )
 
 
-def doing(
+def action_endpoint(
     path: str,
     handler: Handler,
     summary: str,

@@ -12,7 +12,7 @@ from swap_api.management.http.addresses import (
     MEMBER,
     ORGANIZATION,
     WEBHOOK,
-    doing,
+    action_endpoint,
     reading,
 )
 from swap_api.management.http.app_fees import AppFeeEndpoints
@@ -145,7 +145,7 @@ def _organizations(partners: ManagementEndpoints) -> list[Endpoint]:
             list[OrganizationModel],
             is_paged=True,
         ),
-        doing(
+        action_endpoint(
             f"{MANAGEMENT}/organizations",
             partners.add_organization,
             "Add an organization",
@@ -155,7 +155,7 @@ def _organizations(partners: ManagementEndpoints) -> list[Endpoint]:
             makes=True,
         ),
         reading(ORGANIZATION, partners.organization, "Read an organization", OrganizationModel),
-        doing(
+        action_endpoint(
             ORGANIZATION,
             partners.rename_organization,
             "Rename an organization",
@@ -183,7 +183,7 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
             list[AppModel],
             is_paged=True,
         ),
-        doing(
+        action_endpoint(
             f"{ORGANIZATION}/apps",
             partners.add_app,
             "Add an app",
@@ -208,16 +208,16 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
             query=DaysParameters,
             weight=FIGURES_WEIGHT,
         ),
-        doing(APP, partners.change_app, "Set an app's settings", AppModel, SettingsBody),
-        doing(f"{APP}/name", partners.rename_app, "Rename an app", AppModel, AppNameBody),
-        doing(
+        action_endpoint(APP, partners.change_app, "Set an app's settings", AppModel, SettingsBody),
+        action_endpoint(f"{APP}/name", partners.rename_app, "Rename an app", AppModel, AppNameBody),
+        action_endpoint(
             f"{APP}/frame_origins",
             partners.set_frame_origins,
             "Set which sites may show an app's pay pages in a frame",
             AppModel,
             FrameOriginsBody,
         ),
-        doing(
+        action_endpoint(
             f"{APP}/limits",
             partners.set_limits,
             "Set what an app may",
@@ -225,7 +225,7 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
             LimitsBody,
             scope=Scope.OPERATOR,
         ),
-        doing(
+        action_endpoint(
             f"{APP}/fee",
             partners.set_fee,
             "Set what an app takes of its swaps",
@@ -247,7 +247,7 @@ def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
             is_paged=True,
             query=KeysParameters,
         ),
-        doing(
+        action_endpoint(
             f"{APP}/keys",
             partners.add_key,
             "Make an API key and show it, this once",
@@ -256,7 +256,7 @@ def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
             refuses=FULL,
             shows_secret=True,
         ),
-        doing(
+        action_endpoint(
             f"{KEY}/rotate",
             partners.rotate_key,
             "Replace an API key; the old one goes on for a while",
@@ -265,7 +265,7 @@ def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
             refuses=(*closed, *FULL),
             shows_secret=True,
         ),
-        doing(
+        action_endpoint(
             f"{KEY}/expire",
             partners.expire_key,
             "Let an API key end at a moment",
@@ -273,7 +273,7 @@ def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
             ExpiryBody,
             refuses=closed,
         ),
-        doing(
+        action_endpoint(
             f"{KEY}/allowed_origins",
             partners.set_allowed_origins,
             "Set the origins of the web pages that may use a publishable key",
@@ -281,7 +281,7 @@ def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
             KeyOriginsBody,
             refuses=closed,
         ),
-        doing(f"{KEY}/revoke", partners.revoke_key, "Close an API key at once", KeyModel),
+        action_endpoint(f"{KEY}/revoke", partners.revoke_key, "Close an API key at once", KeyModel),
     ]
 
 
@@ -294,7 +294,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             list[MemberModel],
             is_paged=True,
         ),
-        doing(
+        action_endpoint(
             f"{MEMBER}/role",
             members.change_role,
             "Give a member another role",
@@ -302,7 +302,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             RoleBody,
             refuses=(ErrorCode.LAST_OWNER,),
         ),
-        doing(
+        action_endpoint(
             f"{MEMBER}/remove",
             members.remove,
             "Let a member go, with every access token",
@@ -317,7 +317,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             is_paged=True,
             refuses=(ErrorCode.ROLE_TOO_LOW,),
         ),
-        doing(
+        action_endpoint(
             f"{ORGANIZATION}/invitations",
             members.invite,
             "Invite somebody and show the invitation's token, this once",
@@ -326,13 +326,13 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             refuses=FULL,
             shows_secret=True,
         ),
-        doing(
+        action_endpoint(
             f"{MANAGEMENT}/invitations/{{invitationId}}/revoke",
             members.revoke_invitation,
             "Take an invitation back",
             InvitationModel,
         ),
-        doing(
+        action_endpoint(
             f"{MANAGEMENT}/invitations/accept",
             members.accept,
             "Take an invitation: become a member, with a first access token",
@@ -358,7 +358,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
             is_paged=True,
             scope=Scope.PERSON,
         ),
-        doing(
+        action_endpoint(
             f"{MANAGEMENT}/me/tokens",
             members.add_token,
             "Make an access token and show it, this once",
@@ -368,7 +368,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
             refuses=FULL,
             shows_secret=True,
         ),
-        doing(
+        action_endpoint(
             f"{MANAGEMENT}/me/tokens/{{tokenId}}/revoke",
             members.revoke_token,
             "Close an access token at once",
@@ -393,7 +393,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Count the messages of the last day to each endpoint of an app",
             list[WebhookFiguresModel],
         ),
-        doing(
+        action_endpoint(
             f"{APP}/webhooks",
             webhooks.add,
             "Add a webhook endpoint and show its secret, this once",
@@ -402,54 +402,54 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             refuses=(*FULL, *refusals),
             shows_secret=True,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/rotate",
             webhooks.rotate,
             "Give an endpoint a new secret; the old one signs beside it for a day",
             WebhookSecretModel,
             shows_secret=True,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/enable",
             webhooks.enable,
             "Send to an endpoint again, from now on",
             WebhookSwitchedModel,
             refuses=refusals,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/remove",
             webhooks.remove,
             "Remove an endpoint: nothing is sent there or kept for it any more",
             WebhookRemovedModel,
             refuses=refusals,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/events",
             webhooks.choose_events,
             "Change which events are sent to an endpoint, from now on",
             WebhookModel,
             WebhookEventsBody,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/disable",
             webhooks.disable,
             "Send nothing more to an endpoint",
             WebhookSwitchedModel,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/test",
             webhooks.test,
             "Send a webhook about a swap that does not exist",
             WebhookTestedModel,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/replay",
             webhooks.replay,
             "Send everything since a moment again",
             WebhookReplayedModel,
             ReplayBody,
         ),
-        doing(
+        action_endpoint(
             f"{WEBHOOK}/messages/{{messageId}}/replay",
             webhooks.replay_message,
             "Send one message again: the same id, the same bytes",

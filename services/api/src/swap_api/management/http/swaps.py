@@ -22,7 +22,7 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.management.http.addresses import APP, doing, reading
+from swap_api.management.http.addresses import APP, action_endpoint, reading
 from swap_api.management.http.organizations import actor_of, json_response
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_partners import ManagePartners
@@ -162,7 +162,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             is_live=True,
             weight=LOOKS_MAX,
         ),
-        doing(
+        action_endpoint(
             f"{APP}/swaps",
             swaps.create,
             "Create a swap of a test app",
