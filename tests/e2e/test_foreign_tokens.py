@@ -33,7 +33,7 @@ METHODS: Final[Mapping[str, Mapping[str, bool]]] = {
 GASLESS: Final = "gasless"
 ALL_METHODS: Final = (*METHODS, GASLESS)
 BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
-NOT_WATCHED: Final = "what goes to somebody else is seen by nobody: there is nothing to tell"
+NOT_WATCHED: Final = "transfers to other receivers are not watched: no fact is published"
 NOT_TO_ANYBODY_ELSE: Final[Mapping[str, str]] = {
     "direct": NOT_WATCHED,
     "deposit address": NOT_WATCHED,

@@ -142,7 +142,7 @@ async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
     await lost(world)
     losses, guard = PostgresLosses(world.engine), guarding(world)
     await guard()
-    [counted] = (await losses.lost(DAY)).values()
+    [counted] = (await losses.counted_losses(DAY)).values()
     await guard.lift(SOURCE, **OPERATOR_ORDER)
 
     assert not await losses.stop(SOURCE, because="late", last_lifted=counted.last_lifted)

@@ -25,7 +25,7 @@ from services.settler.tests.lane_harness import (
     a_funding,
     a_recipient,
     a_request,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from services.settler.tests.recovery_harness import fencing
 from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
@@ -42,7 +42,7 @@ from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 OPERATOR_ORDER = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 REFUEL = 10**15
-THIEF = a_recipient(66)
+EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def halted_before_it_signed(world: World, monkeypatch: pytest.MonkeyPatch)
 
     keep = PostgresLaneStore.store_attempts
     with monkeypatch.context() as patch:
-        expect_other_nonces(patch)
+        expect_wrong_nonces(patch)
         patch.setattr(PostgresLaneStore, "store_attempts", halted)
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
@@ -249,7 +249,7 @@ async def test_all_externally_paid_ids_are_named_when_a_payment_fails(
 
 async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:
     await world.confirmed_swaps(1)
-    external = await made_by_another(world, replace(output(1), to_address=THIEF))
+    external = await made_by_another(world, replace(output(1), to_address=EXTERNAL_RECIPIENT))
     [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
     assert ended.end == "failed"
 

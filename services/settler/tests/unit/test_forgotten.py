@@ -37,12 +37,12 @@ from swap_settler.operator.decide.forgotten import (
     free_leg,
     free_refuel,
     is_of_source,
-    leave_out_later,
+    move_last_deposits_off,
     order_output,
     order_refund,
 )
 from swap_settler.settling.decide import deposits, payouts
-from swap_settler.settling.decide.main_leg import give_back
+from swap_settler.settling.decide.main_leg import refund_or_fail
 from swap_settler.settling.decide.refunds import abandon_refund, start
 
 PAID_ID, COST = 77, 500
@@ -142,7 +142,7 @@ class TestFreeLeg:
 
         change = free_leg(swap, MAIN_LEG, IntentKind.REFUND, at=LATER)
 
-        done = give_back(swap.on(LATER), FailReason.ROUTE_UNAVAILABLE, LATER)
+        done = refund_or_fail(swap.on(LATER), FailReason.ROUTE_UNAVAILABLE, LATER)
         assert change == changes_of(swap, done)
         after = swap_of(change)
         assert (after.status, after.fail_reason, after.changed_at) == (
@@ -214,7 +214,7 @@ class TestLeaveOutLater:
     def test_leaves_out_the_last_as_long_as_the_rest_covers_it(
         self, least: int, nths: tuple[int, ...]
     ) -> None:
-        change = leave_out_later(self.three(), least, paid_alone=(), at=LATER)
+        change = move_last_deposits_off(self.three(), least, paid_alone=(), at=LATER)
 
         units = {1: 300, 2: 100}
         assert self.own_legs(change) == {deposit_id(nth): units[nth] for nth in nths}
@@ -225,7 +225,7 @@ class TestLeaveOutLater:
     def test_books_each_on_its_own_leg(self) -> None:
         swap = self.three()
 
-        change = leave_out_later(swap, 600, paid_alone=(), at=LATER)
+        change = move_last_deposits_off(swap, 600, paid_alone=(), at=LATER)
 
         on = swap.on(LATER)
         assert change.ledger == (
@@ -236,7 +236,7 @@ class TestLeaveOutLater:
         assert swap_of(change).credited_base_units == 600
 
     def test_leaves_out_first_what_has_a_payment_of_its_own(self) -> None:
-        change = leave_out_later(self.three(), 400, paid_alone={self.FIRST}, at=LATER)
+        change = move_last_deposits_off(self.three(), 400, paid_alone={self.FIRST}, at=LATER)
 
         assert self.own_legs(change) == {self.FIRST: 600}
 
@@ -247,7 +247,7 @@ class TestLeaveOutLater:
         by_block = swap.with_deposit(replace(first, block_number=first.block_number + 9))
 
         for late in (by_time, by_block):
-            change = leave_out_later(late, 400, paid_alone=(), at=LATER)
+            change = move_last_deposits_off(late, 400, paid_alone=(), at=LATER)
             assert self.own_legs(change) == {self.FIRST: 600}
 
     def test_leaves_what_a_reorg_took(self) -> None:
@@ -255,14 +255,14 @@ class TestLeaveOutLater:
         gone = replace(swap.deposits[self.THIRD], state=DepositState.REVERTED)
         after_reorg = swap.with_deposit(gone)
 
-        change = leave_out_later(after_reorg, 600, paid_alone=(), at=LATER)
+        change = move_last_deposits_off(after_reorg, 600, paid_alone=(), at=LATER)
 
         assert self.own_legs(change) == {self.SECOND: 300}
 
     def test_changes_nothing_where_all_of_it_is_claimable(self) -> None:
         failed = replace(self.three(), status=Status.FAILED)
 
-        assert leave_out_later(failed, 1, paid_alone=(), at=LATER) == NOTHING
+        assert move_last_deposits_off(failed, 1, paid_alone=(), at=LATER) == NOTHING
 
 
 class TestOrderRefund:

@@ -35,7 +35,7 @@ class OrderSweeps:
         network: Network,
         clock: Clock,
         again_after: timedelta,
-        worthless_after: timedelta = timedelta(hours=1),
+        unprofitable_pause: timedelta = timedelta(hours=1),
         limit: int = 200,
     ) -> None:
         """
@@ -47,7 +47,7 @@ class OrderSweeps:
         self._network = network
         self._clock = clock
         self._again_after = again_after
-        self._worthless_after = worthless_after
+        self._unprofitable_pause = unprofitable_pause
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -66,22 +66,26 @@ class OrderSweeps:
         treasury = self._network.contracts.treasury
         async with self._unit_of_work() as work:
             due = await work.lock_due_sweeps(self._network.name, limit=self._limit)
-            there = [one for one in due if one.base_units > 0]
-            out = [one for one in there if one.is_out]
-            worth = [one for one in there if not one.is_out and self._is_worth(one, fee)]
+            funded = [one for one in due if one.base_units > 0]
+            pending = [one for one in funded if one.is_out]
+            profitable = [one for one in funded if not one.is_out and self._is_worth(one, fee)]
             ordered: dict[UUID, DueSweep] = {}
             changes: list[Changes] = []
-            for one in worth:
+            for one in profitable:
                 intent = order(one, treasury=treasury, at=now)
                 ordered[intent.id] = one
                 changes.append(Changes(intents=(intent,)))
             await work.flush(changes, ())
             await work.order_sweeps(ordered)
-            poor = _without(there, [*out, *worth])
-            await work.settle_sweeps_due(_without(due, [*out, *poor]), out, pause=self._again_after)
-            await work.settle_sweeps_due((), poor, pause=self._worthless_after)
-        observe.sweeps_unpriced(self._network.name, [one for one in poor if one.decimals is None])
-        observe.sweeps_ordered(self._network.name, len(worth), waiting=len(poor))
+            unprofitable = _without(funded, [*pending, *profitable])
+            await work.settle_sweeps_due(
+                _without(due, [*pending, *unprofitable]), pending, pause=self._again_after
+            )
+            await work.settle_sweeps_due((), unprofitable, pause=self._unprofitable_pause)
+        observe.sweeps_unpriced(
+            self._network.name, [one for one in unprofitable if one.decimals is None]
+        )
+        observe.sweeps_ordered(self._network.name, len(profitable), waiting=len(unprofitable))
         return len(due) == self._limit
 
     def _is_worth(self, due: DueSweep, fee: int) -> bool:
@@ -94,5 +98,5 @@ class OrderSweeps:
 
 
 def _without(due: Sequence[DueSweep], others: Sequence[DueSweep]) -> Sequence[DueSweep]:
-    gone = {(one.address, one.token) for one in others}
-    return [one for one in due if (one.address, one.token) not in gone]
+    excluded = {(one.address, one.token) for one in others}
+    return [one for one in due if (one.address, one.token) not in excluded]
