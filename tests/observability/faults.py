@@ -31,7 +31,7 @@ from tests.e2e.test_reorgs import AT_ONCE, deposit_in_a_block, has_no_balances, 
 from tests.observability.coverage import CAUSED, PENDING
 from tests.observability.monitoring import Monitoring
 from tests.plugins.stack import Stack
-from tests.support.lying_node import a_lying_node
+from tests.support.falsifying_node import a_falsifying_node
 from tests.support.waiting import until
 
 Alerts = Sequence[str]
@@ -299,16 +299,16 @@ async def send_as_owner(stack: Stack, contract: str, data: str) -> None:
 async def false_node(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
     """A node that hides logs, and then calls another block final than the second node."""
     [url] = outside.networks[LIED_TO]["rpc_urls"]
-    with a_lying_node(url) as liar:
-        nodes = json.dumps({LIED_TO: [liar.url, url]})
+    with a_falsifying_node(url) as node_proxy:
+        nodes = json.dumps({LIED_TO: [node_proxy.url, url]})
         await stack.restart("chain_watcher", SWAP_NODES=nodes)
-        liar.change = hide_logs
+        node_proxy.change = hide_logs
         prepared = await outside.partner().create(BACK, new_address())
         await outside.fund(prepared, BACK)
         yield ("MovementMissed",)
-        liar.change = name_another_final_block
+        node_proxy.change = name_another_final_block
         yield "NodesContradict", "NetworkHalted"
-        liar.change = return_unchanged
+        node_proxy.change = return_unchanged
         await until(lambda: resume(stack), what=f"{LIED_TO} is resumed", every=1)
         await outside.follow(prepared["swap"]["id"])
         await stack.restart("chain_watcher")

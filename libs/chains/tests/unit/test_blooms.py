@@ -38,14 +38,16 @@ def test_is_256_bytes(bloom):
 @pytest.mark.fault("W1")
 async def test_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has_blooms, bloom):
     """The other node has the same block, with a bloom that does not exclude it."""
-    liar, honest = await serve(), await serve()
-    for node in (liar, honest):
+    false_node, correct_node = await serve(), await serve()
+    for node in (false_node, correct_node):
         node.chain.grow(1)
         node.chain.add_transfer(1, 5)
-    liar.chain.blocks[1]["logsBloom"] = bloom
-    honest.chain.blocks[1]["logsBloom"] = FULL
+    false_node.chain.blocks[1]["logsBloom"] = bloom
+    correct_node.chain.blocks[1]["logsBloom"] = FULL
     failures = []
-    rpc = Rpc.to_urls("TESTNET", [liar.url, honest.url], session, on_failure=failures.append)
+    rpc = Rpc.to_urls(
+        "TESTNET", [false_node.url, correct_node.url], session, on_failure=failures.append
+    )
     reader = EvmReader(
         rpc,
         depository=TREASURY,
@@ -54,11 +56,11 @@ async def test_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has
         pace=Pace(poll_seconds=0.005),
         has_blooms=has_blooms,
     )
-    start = to_block(Node(liar.url, None), liar.chain.blocks[0])
+    start = to_block(Node(false_node.url, None), false_node.chain.blocks[0])
 
     async with aclosing(reader.follow(after=start)) as events:
         added = await anext(aiter(events))
 
     assert len(added.movements) == 1
-    assert added.block.provider == (honest if has_blooms else liar).url.split("/")[2]
+    assert added.block.provider == (correct_node if has_blooms else false_node).url.split("/")[2]
     assert [type(failure) for failure in failures] == [InconsistentAnswer] * has_blooms

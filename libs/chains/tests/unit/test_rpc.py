@@ -94,12 +94,15 @@ class TestBatch:
         ],
     )
     async def test_answers_to_other_questions_are_not_believed(self, session, serve, spoil):
-        liar, honest = await serve(), await serve()
-        liar.reply = answering(body=spoil)
+        false_node, correct_node = await serve(), await serve()
+        false_node.reply = answering(body=spoil)
 
         with pytest.raises(InconsistentAnswer):
-            await Node(liar.url, session).batch([CHAIN_ID, HEAD])
-        assert await rpc_of(session, liar, honest).batch([CHAIN_ID, CHAIN_ID]) == ["0x7a69"] * 2
+            await Node(false_node.url, session).batch([CHAIN_ID, HEAD])
+        assert (
+            await rpc_of(session, false_node, correct_node).batch([CHAIN_ID, CHAIN_ID])
+            == ["0x7a69"] * 2
+        )
 
     async def test_a_refusal_stands_in_the_place_of_its_question(self, session, serve):
         node = await serve()

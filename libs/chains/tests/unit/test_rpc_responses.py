@@ -67,7 +67,7 @@ class TestSize:
 
     async def test_a_body_without_an_end_is_left(self, session, serve, at_most):
         at_most(MEGABYTE)
-        node, honest = await serve(), await serve()
+        node, correct_node = await serve(), await serve()
         sent, failures = [], []
 
         async def endless(request):
@@ -78,7 +78,7 @@ class TestSize:
                 sent.append(MEGABYTE)
 
         node.stream = endless
-        urls = [node.url, honest.url]
+        urls = [node.url, correct_node.url]
         rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=failures.append)
 
         async with asyncio.timeout(2):

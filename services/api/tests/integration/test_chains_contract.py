@@ -36,7 +36,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network
 from swap_domain.catalogue import DepositAddresses as AddressContracts
 from swap_runtime.errors import Unavailable
-from tests.support.lying_node import a_lying_node
+from tests.support.falsifying_node import a_falsifying_node
 
 __all__ = ["anvil_url", "contracts"]  # fixtures
 
@@ -175,15 +175,15 @@ class TestWallets:
         """One reports code that accepts everything for a key's account; the other reports none."""
         url, catalogue, wallet = on_anvil
         arguments = catalogue.network(NAME), EXTERNAL_ACCOUNT, DIGEST, SIGNATURE
-        with a_lying_node(url) as liar:
-            nodes = {NAME: (liar.url, url) if is_first else (url, liar.url)}
+        with a_falsifying_node(url) as false_node:
+            nodes = {NAME: (false_node.url, url) if is_first else (url, false_node.url)}
             async with open_session() as session:
                 wallets = EvmWallets(catalogue, nodes, session)
                 assert await wallets.ask(*arguments) is WalletAnswer.NO_CODE
-                honest = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
-                assert await wallets.ask(*honest) is WalletAnswer.ACCEPTED
+                correct_node = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
+                assert await wallets.ask(*correct_node) is WalletAnswer.ACCEPTED
 
-                liar.change = accept_every_code
+                false_node.change = accept_every_code
 
                 with pytest.raises(Unavailable):
                     await wallets.ask(*arguments)

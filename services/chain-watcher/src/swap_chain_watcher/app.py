@@ -57,7 +57,7 @@ from swap_runtime.telemetry.logging import configure_logging
 
 NAME = "chain_watcher"
 SCHEMA_REVISION: Final = "0018"  # the last of the migrations
-HEAD_PATIENCE = timedelta(seconds=2)
+HEAD_TIMEOUT = timedelta(seconds=2)
 HINTS_INTERVAL = timedelta(seconds=1)
 PRUNE_INTERVAL = timedelta(hours=1)
 
@@ -118,7 +118,7 @@ async def add_to(
     service.every("prune-blocks", PRUNE_INTERVAL, prune_blocks)
 
     report_networks = ReportNetworks(
-        watches, [chain.reader for chain in chains], patience=HEAD_PATIENCE
+        watches, [chain.reader for chain in chains], head_timeout=HEAD_TIMEOUT
     )
     service.every("report", group.report_interval, _without_result(report_networks))
     network_routes.add_routes(
@@ -309,16 +309,16 @@ class NetworkParts:
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:
-    parking, patience = service.parking(NAME), HintBackoff()
+    parking, backoff = service.parking(NAME), HintBackoff()
     deposit_targets.subscribe(
         service.subscriptions, record_targets=RecordTargets(work), parking=parking
     )
     deposit_hints.subscribe(
         service.subscriptions,
-        record_hints=RecordHints(work, networks=catalogue.networks, patience=patience),
+        record_hints=RecordHints(work, networks=catalogue.networks, backoff=backoff),
         parking=parking,
     )
-    repeat_hints = RepeatHints(work, patience=patience)
+    repeat_hints = RepeatHints(work, backoff=backoff)
     service.every("repeat-hints", HINTS_INTERVAL, repeat_hints)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lying_providers import rows
+from false_providers import rows
 from watch_factories import NETWORK, TREASURY, USER
 from watch_world import NOW, World
 
@@ -55,7 +55,7 @@ async def hints(world: World, transaction_hash: str) -> None:
     envelope = DEPOSIT_HINTED.seal(
         hinted, version=transaction_hash, occurred_at=NOW, trace_id="test"
     )
-    record_hints = RecordHints(world.work, networks=[NETWORK], patience=HintBackoff())
+    record_hints = RecordHints(world.work, networks=[NETWORK], backoff=HintBackoff())
     await record_hints([envelope])
     world.hinted.set()
 

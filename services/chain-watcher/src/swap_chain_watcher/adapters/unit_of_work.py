@@ -161,14 +161,14 @@ class PostgresWork:
             "ids": [movement_id for _, movement_id in keys],
             "block_hashes": [block_hash for block_hash, _ in keys],
         }
-        _, hashes, stored, elsewhere, published = await self._connection.ask(
+        _, hashes, stored, in_other_blocks, published = await self._connection.ask(
             (statements.LOCK_CURSOR, values),
             (
                 statements.CANONICAL_HASHES,
                 {**values, "numbers": [added.block.number for added in found]},
             ),
             (statements.STORED_HERE, found_keys),
-            (statements.STANDING_ELSEWHERE, found_keys),
+            (statements.PUBLISHED_IN_OTHER_BLOCKS, found_keys),
             (statements.PUBLISHED_BETWEEN, {**values, "first": first, "last": last}),
         )
         return StoredMovements(
@@ -176,7 +176,7 @@ class PostgresWork:
             {row.number: row.hash for row in hashes},
             tuple(to_tracked(row).movement for row in published),
             frozenset((r.block_hash, r.id) for r in published if r.providers_required is not None),
-            tuple(to_tracked(row).movement for row in elsewhere),
+            tuple(to_tracked(row).movement for row in in_other_blocks),
         )
 
     async def add_missed(
@@ -399,7 +399,7 @@ class PostgresWork:
             self._connection.post(statements.ADD_TARGETS, rows)
 
     async def add_hints(
-        self, hints: Collection[HintedTransaction], *, patience: HintBackoff
+        self, hints: Collection[HintedTransaction], *, backoff: HintBackoff
     ) -> None:
         """Store what is to be looked up again; stored rows stay unchanged."""
         if hints:
@@ -407,15 +407,15 @@ class PostgresWork:
             values = {
                 "network": [network for network, _ in places],
                 "transaction_hash": [known_as for _, known_as in places],
-                "pause": patience.first_pause,
-                "patience": patience.ends_after,
+                "pause": backoff.first_pause,
+                "patience": backoff.ends_after,
             }
             self._connection.post(statements.ADD_HINTS, values)
 
-    async def repeat_hints(self, *, patience: HintBackoff, limit: int) -> frozenset[str]:
+    async def repeat_hints(self, *, backoff: HintBackoff, limit: int) -> frozenset[str]:
         """Return the networks to read again; delete hints that were seen or took too long."""
         self._connection.post(statements.END_HINTS)
-        values = {"pause_max": patience.pause_max, "limit": limit}
+        values = {"pause_max": backoff.pause_max, "limit": limit}
         again = await self._connection.scalars(statements.REPEAT_HINTS, values)
         return frozenset(again)
 

@@ -15,10 +15,10 @@ class RecordHints:
     """Any replica accepts a hint; the network's follower reads it from Postgres."""
 
     def __init__(
-        self, unit_of_work: PostgresUnitOfWork, *, networks: Collection[str], patience: HintBackoff
+        self, unit_of_work: PostgresUnitOfWork, *, networks: Collection[str], backoff: HintBackoff
     ) -> None:
         self._unit_of_work = unit_of_work
-        self._patience = patience
+        self._backoff = backoff
         self._networks = frozenset(networks)
 
     async def __call__(self, messages: Sequence[Envelope[DepositHinted]]) -> None:
@@ -28,7 +28,7 @@ class RecordHints:
                 m for m in messages if m.message_id in fresh and m.body.network in self._networks
             ]
             hints = {(m.body.network, m.body.transaction_hash) for m in new}
-            await work.add_hints(hints, patience=self._patience)
+            await work.add_hints(hints, backoff=self._backoff)
             await work.notify_followers({network for network, _ in hints})
         for message in new:
             body = message.body

@@ -12,11 +12,11 @@ class RepeatHints:
     Any replica may: each hint is due at one of them, and the follower reads it from Postgres.
     """
 
-    def __init__(self, unit_of_work: PostgresUnitOfWork, *, patience: HintBackoff) -> None:
+    def __init__(self, unit_of_work: PostgresUnitOfWork, *, backoff: HintBackoff) -> None:
         self._unit_of_work = unit_of_work
-        self._patience = patience
+        self._backoff = backoff
 
     async def __call__(self) -> None:
         async with self._unit_of_work() as work:
-            networks = await work.repeat_hints(patience=self._patience, limit=BATCH_MAX)
+            networks = await work.repeat_hints(backoff=self._backoff, limit=BATCH_MAX)
             await work.notify_followers(networks)
