@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from swap_stack.sandbox.outcomes import MEANINGS, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome
 from tests.e2e.outside import Partner, Route, new_address
 from tests.support.waiting import until
 
@@ -141,7 +141,7 @@ async def play(partner: Partner, case: Case) -> Played:
     options = dict(case.options or {})
     if case.is_refundable:
         options["refund_address"] = new_address()
-    recipient = MEANINGS[case.outcome].address
+    recipient = OUTCOME_DESCRIPTIONS[case.outcome].address
     prepared = await partner.create(case.route, recipient, **options)
     swap_id = prepared["swap"]["id"]
     seen: list[Mapping[str, Any]] = []

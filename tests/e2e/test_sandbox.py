@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from swap_stack.catalogue import SLOW_BLOCKS
-from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome
 from tests.e2e.outside import Outside, Partner
 from tests.e2e.recorded_swaps import RECORDING, differences, play_and_record
 from tests.e2e.sandbox_swaps import CASES, Case, Played
@@ -76,7 +76,7 @@ def played(plays: Plays) -> Callable[[str], Played]:
 def test_a_recipient_makes_its_outcome(played: Callable[[str], Played], case: Case) -> None:
     swap = played(case.name).last
 
-    assert swap["destination_address"] == MEANINGS[case.outcome].address
+    assert swap["destination_address"] == OUTCOME_DESCRIPTIONS[case.outcome].address
     assert swap["fail_reason"] == case.reason
     assert swap["quote_revision"] == case.revision
 
@@ -125,8 +125,8 @@ def test_a_signature_that_came_too_late_is_expired(played: Callable[[str], Playe
 
 
 def test_other_recipients_mean_nothing() -> None:
-    assert all(meaning.address.startswith(PREFIX) for meaning in MEANINGS.values())
-    assert len({meaning.address for meaning in MEANINGS.values()}) == len(Outcome)
+    assert all(meaning.address.startswith(PREFIX) for meaning in OUTCOME_DESCRIPTIONS.values())
+    assert len({meaning.address for meaning in OUTCOME_DESCRIPTIONS.values()}) == len(Outcome)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -57,14 +57,14 @@ class Nemesis:
         outside: Outside,
         *,
         seed: int,
-        say: Callable[[str], None],
+        print_step: Callable[[str], None],
     ) -> None:
         self.broken = Broken()
         self._stack = stack
         self._proxies = proxies
         self._outside = outside
         self._tracks = tracks(seed)
-        self._say = say
+        self._print_step = print_step
         self._registry = Registry(stack.places.processes_file)
 
     async def run(self, seconds: float) -> None:
@@ -81,7 +81,7 @@ class Nemesis:
             await asyncio.sleep(min(fault.pause, max(ends_at - loop.time(), 0)))
             if loop.time() >= ends_at:
                 return
-            self._say(f"{fault.kind}: {fault.target}, {fault.seconds:.1f} s")
+            self._print_step(f"{fault.kind}: {fault.target}, {fault.seconds:.1f} s")
             try:
                 await self._do(fault)
             except Exception as error:  # a fault that cannot be made is for the report
@@ -208,10 +208,10 @@ class Nemesis:
             link.heal()
 
     async def _lie(self, fault: Fault) -> None:
-        liar = self._proxies.liars[fault.target]
+        false_node = self._proxies.liars[fault.target]
         network = fault.target.split("-")[1]
-        liar.head = await Chain.of(self._stack.description, network).head()
-        liar.kind = fault.kind
+        false_node.head = await Chain.of(self._stack.description, network).head()
+        false_node.kind = fault.kind
         self._proxies.lie(fault.target)
         try:
             await asyncio.sleep(fault.seconds)
@@ -270,7 +270,7 @@ class Nemesis:
                         path = f"/networks/{row['network']}/resume"
                         await self._stack.order("chain_watcher", path, {})
                         self.broken.resumed[row["network"]] += 1
-                        self._say(f"resumed {row['network']}: {row['halted']['reason']}")
+                        self._print_step(f"resumed {row['network']}: {row['halted']['reason']}")
                 await self._look_at_signers()
             except (httpx.HTTPError, KeyError, ValueError):
                 continue  # the service is away, or the resumption was refused
@@ -281,7 +281,7 @@ class Nemesis:
             problem = f"the signer of {row['network']} halted: {row['halted']}"
             if row["halted"] and problem not in self.broken.problems:
                 self.broken.problems.append(problem)
-                self._say(problem)
+                self._print_step(problem)
 
     def _is_lied_to(self, network: str) -> bool:
         return any(self._proxies.is_lying(node_link(network, n)) for n in range(NODES_EACH))

@@ -44,8 +44,8 @@ class Proxies:
     def close(self) -> None:
         for link in self.links.values():
             link.close()
-        for liar in self.liars.values():
-            liar.close()
+        for false_node in self.liars.values():
+            false_node.close()
         self._loop.stop()
 
     def heal(self) -> None:

@@ -170,13 +170,13 @@ def _ends(random: Random, method: Method, wanted: Wanted) -> tuple[str, str, str
 
 class Traffic:
     def __init__(
-        self, stack: Stack, outside: Outside, *, seed: int, say: Callable[[str], None]
+        self, stack: Stack, outside: Outside, *, seed: int, print_step: Callable[[str], None]
     ) -> None:
         self.swapped = Swapped()
         self._stack = stack
         self._outside = outside
         self._plans = plans(seed)
-        self._say = say
+        self._print_step = print_step
         self._refuses = ""
         # A permit spends a nonce of the token: a user's next one is valid after it is used.
         self._permits: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -207,7 +207,7 @@ class Traffic:
         except Exception as error:  # whatever went wrong is for the report
             problem = f"swap {plan.number} ({plan.method}, {plan.wanted}): {error!r}"
             self.swapped.problems.append(problem)
-            self._say(problem)
+            self._print_step(problem)
             return
         self.swapped.ended.append(ended)
 
