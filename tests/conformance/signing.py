@@ -13,16 +13,16 @@ except ImportError:
     Account = None
 
 
-class Lacking(pytest.skip.Exception):
+class RequirementMissing(pytest.skip.Exception):
     """A rule cannot be asked about here, and is skipped; the words say what is missing."""
 
 
 def needs_signing() -> None:
     """
-    :raises Lacking: where nothing can sign.
+    :raises RequirementMissing: where nothing can sign.
     """
     if Account is None:
-        raise Lacking("nothing can be signed: install eth-account")
+        raise RequirementMissing("nothing can be signed: install eth-account")
 
 
 def sign(account: Any, typed_data: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
@@ -139,5 +139,5 @@ def _checksummed(address: str) -> str:
     try:
         from eth_utils import to_checksum_address  # noqa: PLC0415  comes with eth-account
     except ImportError:
-        raise Lacking("checksums cannot be made: install eth-account") from None
+        raise RequirementMissing("checksums cannot be made: install eth-account") from None
     return str(to_checksum_address(address))

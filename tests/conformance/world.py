@@ -10,7 +10,7 @@ from functools import cached_property
 from time import monotonic, sleep
 from typing import Any, Final
 
-from tests.conformance.signing import Account, Lacking, needs_signing, sign
+from tests.conformance.signing import Account, RequirementMissing, needs_signing, sign
 from tests.conformance.target import Target
 
 GASLESS_WITHIN_SECONDS: Final = 15  # a deployment that just began asks its chains first
@@ -55,7 +55,7 @@ class Parties:
 class UnusedKey:
     """A new key; its address has no balance and no transaction.
 
-    :raises Lacking: where nothing can sign.
+    :raises RequirementMissing: where nothing can sign.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class World:
         self.target = target
         self._kept_since = monotonic()
 
-    def forget_what_lapses(self) -> None:
+    def reset_lapsing(self) -> None:
         """Have new swaps made, before a test, where those of a while ago will have ended."""
         is_old = monotonic() - self._kept_since > KEPT_SECONDS
         if self.target.settings.is_sandbox and is_old:
@@ -102,7 +102,7 @@ class World:
     @cached_property
     def gasless_route(self) -> Route:
         """
-        :raises Lacking: where no token can be deposited by a signature.
+        :raises RequirementMissing: where no token can be deposited by a signature.
         """
         return self._route(lambda token: token["supports_gasless_deposit"])
 
@@ -124,7 +124,7 @@ class World:
         limits = self.limits(route, **query)
         least, most = (Decimal(str(limits[name])) for name in ("min_amount", "max_amount"))
         wanted = min(least * TIMES_MINIMUM, (least + most) / 2)
-        return cut_off(wanted, route.source)
+        return truncated(wanted, route.source)
 
     def order(self, route: Route | None = None, **more: Any) -> dict[str, Any]:
         """Return the body of a creation; it is funded through the Depository unless told."""
@@ -148,10 +148,10 @@ class World:
 
     def needs_depository(self) -> None:
         """
-        :raises Lacking: where there is none.
+        :raises RequirementMissing: where there is none.
         """
         if not self.usual_funding:
-            raise Lacking("there is no Depository here")
+            raise RequirementMissing("there is no Depository here")
 
     def wait_for(self, condition: Callable[[], Any], *, within: float = 10) -> Any:
         """Return the first answer that is true."""
@@ -163,10 +163,10 @@ class World:
 
     def needs_key(self, kind: str) -> None:
         """
-        :raises Lacking: where no such key was given.
+        :raises RequirementMissing: where no such key was given.
         """
         if kind not in self.target.keys:
-            raise Lacking(f"no {kind} key was given")
+            raise RequirementMissing(f"no {kind} key was given")
 
     @cached_property
     def routes(self) -> Sequence[Route]:
@@ -184,7 +184,7 @@ class World:
     @cached_property
     def other_asset_route(self) -> Route:
         """
-        :raises Lacking: where no route ends at another asset than it starts from.
+        :raises RequirementMissing: where no route ends at another asset than it starts from.
         """
         start = self.native_route
         query = {
@@ -195,12 +195,12 @@ class World:
             for token in network["tokens"]:
                 if token["asset"] != start.source["asset"]:
                     return Route(start.source_network, start.source, network, token)
-        raise Lacking("every route here ends at the asset that it starts from")
+        raise RequirementMissing("every route here ends at the asset that it starts from")
 
     @cached_property
     def route_without_depository(self) -> Route:
         """
-        :raises Lacking: where every network has one.
+        :raises RequirementMissing: where every network has one.
         """
         for network in self.networks:
             route = self._route(lambda token: True, networks={network["name"]})
@@ -208,12 +208,12 @@ class World:
             answer = self.target.ask("GET", "/api/v2/limits", params=query)
             if answer.status != OK and answer.error.get("code") == "UNSUPPORTED_DEPOSITORY":
                 return route
-        raise Lacking("every network here has a Depository")
+        raise RequirementMissing("every network here has a Depository")
 
     @cached_property
     def route_without_deposit_addresses(self) -> Route:
         """
-        :raises Lacking: where every network offers an address of its own for each swap.
+        :raises RequirementMissing: where every network offers an address of its own for each swap.
         """
         lacking = {
             n["name"] for n in self.networks if "deposit_address" not in n["deposit_methods"]
@@ -224,7 +224,7 @@ class World:
     @cached_property
     def route_without_gasless(self) -> Route:
         """
-        :raises Lacking: where every token can be deposited by a signature.
+        :raises RequirementMissing: where every token can be deposited by a signature.
         """
         what = "every token here takes gasless deposits"
         return self._route(lambda token: not token["supports_gasless_deposit"], what=what)
@@ -263,7 +263,7 @@ class World:
     @cached_property
     def deposit_address_swap(self) -> Mapping[str, Any]:
         """
-        :raises Lacking: where no network offers an address of its own for each swap.
+        :raises RequirementMissing: where no network offers an address of its own for each swap.
         """
         return self.target.create(self.order(self.deposit_address_route, use_deposit_address=True))
 
@@ -305,7 +305,7 @@ class World:
                     found = self._destination(network, token)
                     if found is not None:
                         return Route(network, token, *found)
-        raise Lacking(what)
+        raise RequirementMissing(what)
 
     def _destination(
         self, network: Mapping[str, Any], token: Mapping[str, Any]
@@ -325,6 +325,6 @@ def new_address() -> str:
     return f"0x{secrets.token_hex(20)}"
 
 
-def cut_off(amount: Decimal, token: Mapping[str, Any]) -> str:
+def truncated(amount: Decimal, token: Mapping[str, Any]) -> str:
     unit = Decimal(1).scaleb(-int(token["precision"]))
     return format(amount.quantize(unit, ROUND_DOWN), "f")

@@ -41,7 +41,7 @@ SELECT count(*) FROM (
 UNPUBLISHED: LiteralString = "SELECT count(*) FROM {source}.outbox WHERE published_at IS NULL"
 # What nobody has taken out of an outbox although they read its topic. Who only counts may rest, so
 # that what is younger is no work that is due.
-UNHEARD: LiteralString = """
+UNREAD: LiteralString = """
 SELECT count(*) FROM {consumer}.watermark AS mark
 JOIN {source}.outbox AS sent
   ON sent.topic = mark.topic AND (sent.xid, sent.id) > (mark.xid, mark.id)
@@ -68,7 +68,7 @@ def _counts() -> Iterator[tuple[LiteralString, LiteralString]]:
     for source in SOURCES:
         yield f"unpublished of {source}", UNPUBLISHED.format(source=source)
         for consumer in CONSUMERS:
-            unheard = UNHEARD.format(source=source, consumer=consumer)
+            unheard = UNREAD.format(source=source, consumer=consumer)
             yield f"{source}, unheard by {consumer}", unheard
 
 

@@ -13,7 +13,7 @@ import pytest
 from swap_stack.catalogue import SLOW_BLOCKS
 from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome
 from tests.e2e.outside import Outside, Partner
-from tests.e2e.recorded_swaps import RECORDING, differences, play_and_record
+from tests.e2e.recorded_swaps import RECORDING, differences, run_and_record
 from tests.e2e.sandbox_swaps import CASES, Case, Played
 from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.webhooks import deliveries_upto, read_attempts
@@ -41,22 +41,22 @@ async def play_all(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
             False: outside.partner("sandbox"),
             True: Partner(http, short_lived, patience=0),
         }
-        return await play_and_record(stack.description, stack.received("sandbox"), partners)
+        return await run_and_record(stack.description, stack.received("sandbox"), partners)
 
 
 @pytest.fixture(scope="module")
-def plays_and_record(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
+def runs_and_record(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
     return asyncio.run(play_all(stack))
 
 
 @pytest.fixture
-def plays(plays_and_record: tuple[Plays, Mapping[str, Any]]) -> Plays:
-    return plays_and_record[0]
+def plays(runs_and_record: tuple[Plays, Mapping[str, Any]]) -> Plays:
+    return runs_and_record[0]
 
 
 @pytest.fixture
-def record(plays_and_record: tuple[Plays, Mapping[str, Any]]) -> Mapping[str, Any]:
-    return plays_and_record[1]
+def record(runs_and_record: tuple[Plays, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return runs_and_record[1]
 
 
 @pytest.fixture
@@ -107,11 +107,11 @@ async def test_a_refused_webhook_comes_again_the_same(
     statuses = ["user_transfer_pending", "ls_transfer_pending", "completed"]
     received = stack.received("sandbox")
 
-    async def all_came_again() -> bool:
+    async def all_were_resent() -> bool:
         attempts = read_attempts(received, swap_id)
         return len(attempts) == 2 * len(statuses)
 
-    await until(all_came_again, what="each message came twice")
+    await until(all_were_resent, what="each message came twice")
     attempts = read_attempts(received, swap_id)
     for message_id in {one.message_id for one in attempts}:
         first, second = (one for one in attempts if one.message_id == message_id)

@@ -22,7 +22,16 @@ from swap_stack.processes import Registry, is_alive, send
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside
 from tests.plugins.stack import Stack
-from tests.soak.faults import LIES, NODES_EACH, REORGS, SERVICES, Fault, Kind, node_link, tracks
+from tests.soak.faults import (
+    FALSE_NODE_KINDS,
+    NODES_EACH,
+    REORGS,
+    SERVICES,
+    Fault,
+    Kind,
+    node_link,
+    tracks,
+)
 from tests.soak.proxies import Proxies
 from tests.support.waiting import until
 
@@ -105,8 +114,8 @@ class Nemesis:
         self.broken.recoveries.append(Recovery(fault.kind, fault.target, loop.time() - began))
 
     async def _do(self, fault: Fault) -> None:
-        if fault.kind in LIES:
-            await self._lie(fault)
+        if fault.kind in FALSE_NODE_KINDS:
+            await self._use_false_node(fault)
         elif fault.kind in REORGS:
             await self._reorg(fault)
         else:
@@ -207,23 +216,23 @@ class Nemesis:
         finally:
             link.heal()
 
-    async def _lie(self, fault: Fault) -> None:
-        false_node = self._proxies.liars[fault.target]
+    async def _use_false_node(self, fault: Fault) -> None:
+        false_node = self._proxies.false_nodes[fault.target]
         network = fault.target.split("-")[1]
         false_node.head = await Chain.of(self._stack.description, network).head()
         false_node.kind = fault.kind
-        self._proxies.lie(fault.target)
+        self._proxies.route_to_false_node(fault.target)
         try:
             await asyncio.sleep(fault.seconds)
         finally:
-            self._proxies.stop_lying(fault.target)
+            self._proxies.route_to_node(fault.target)
 
     # Chains
 
     async def _reorg(self, fault: Fault) -> None:
         network = self._outside.networks[fault.target]
         chain = Chain.of(self._stack.description, fault.target)
-        async with self._wallets_hold_still(fault.target):
+        async with self._wallets_paused(fault.target):
             async with chain.stopped():
                 mined = await self._mined(chain, fault.depth)
                 is_kept = fault.kind is Kind.REORG
@@ -239,7 +248,7 @@ class Nemesis:
                     await chain.call("eth_sendRawTransaction", raw)
 
     @asynccontextmanager
-    async def _wallets_hold_still(self, network: str) -> AsyncIterator[None]:
+    async def _wallets_paused(self, network: str) -> AsyncIterator[None]:
         """Let no user send anything: a new transaction would have the nonce of a dropped one."""
         async with AsyncExitStack() as held:
             for number in range(len(self._outside.networks[network]["users"])):
@@ -266,7 +275,7 @@ class Nemesis:
             try:
                 answer = await self._stack.admin("chain_watcher", "/networks")
                 for row in answer["networks"]:
-                    if row["halted"] and not self._is_lied_to(row["network"]):
+                    if row["halted"] and not self._has_false_node(row["network"]):
                         path = f"/networks/{row['network']}/resume"
                         await self._stack.order("chain_watcher", path, {})
                         self.broken.resumed[row["network"]] += 1
@@ -283,5 +292,5 @@ class Nemesis:
                 self.broken.problems.append(problem)
                 self._print_step(problem)
 
-    def _is_lied_to(self, network: str) -> bool:
-        return any(self._proxies.is_lying(node_link(network, n)) for n in range(NODES_EACH))
+    def _has_false_node(self, network: str) -> bool:
+        return any(self._proxies.is_false(node_link(network, n)) for n in range(NODES_EACH))

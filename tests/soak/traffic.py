@@ -113,7 +113,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSwap:
     plan: Plan
     swap_id: str
     recipient: str
@@ -127,11 +127,11 @@ class Ended:
 
 
 @dataclass
-class Swapped:
+class SwapRun:
     """What the traffic came to."""
 
     started: int = 0
-    ended: list[Ended] = field(default_factory=list)
+    ended: list[EndedSwap] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -172,7 +172,7 @@ class Traffic:
     def __init__(
         self, stack: Stack, outside: Outside, *, seed: int, print_step: Callable[[str], None]
     ) -> None:
-        self.swapped = Swapped()
+        self.swapped = SwapRun()
         self._stack = stack
         self._outside = outside
         self._plans = plans(seed)
@@ -211,7 +211,7 @@ class Traffic:
             return
         self.swapped.ended.append(ended)
 
-    async def _swap(self, plan: Plan) -> Ended:
+    async def _swap(self, plan: Plan) -> EndedSwap:
         owner = new_address()
         is_refused = plan.wanted in (Wanted.REFUNDED, Wanted.CLAIMED)
         recipient = self._refuses if is_refused else new_address()
@@ -228,7 +228,7 @@ class Traffic:
             last = await self._send(plan, prepared)
         if plan.wanted is Wanted.CLAIMED:
             await pay_claim(self._stack, swap_id, owner)
-        return Ended(plan, swap_id, recipient, owner, str(last["swap"]["status"]), last)
+        return EndedSwap(plan, swap_id, recipient, owner, str(last["swap"]["status"]), last)
 
     async def _sign(self, plan: Plan, swap_id: str) -> Mapping[str, Any]:
         user = plan.number % USERS

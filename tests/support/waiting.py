@@ -10,14 +10,14 @@ from typing import TypeVar
 POLL_SECONDS = 0.05
 # Costs nothing where all goes well, and a machine may have others to serve.
 PATIENCE_SECONDS = 60.0
-THE_CONDITION = "what is waited for"
+DEFAULT_CONDITION = "what is waited for"
 T = TypeVar("T")
 
 
 async def until(
     condition: Callable[[], Awaitable[T | None]],
     *,
-    what: str = THE_CONDITION,
+    what: str = DEFAULT_CONDITION,
     within: float = PATIENCE_SECONDS,
     every: float = POLL_SECONDS,
 ) -> T:
@@ -36,10 +36,10 @@ async def until(
         await asyncio.sleep(every)
 
 
-async def until_here(
+async def until_true_here(
     condition: Callable[[], T | None],
     *,
-    what: str = THE_CONDITION,
+    what: str = DEFAULT_CONDITION,
     within: float = PATIENCE_SECONDS,
 ) -> T:
     """Return the first true result of a condition without I/O."""
@@ -75,7 +75,7 @@ async def output_of(process: asyncio.subprocess.Process, *, within: float) -> tu
             await process.wait()
 
 
-async def together(*those: Awaitable[T]) -> list[T]:
+async def gather_all(*those: Awaitable[T]) -> list[T]:
     """Return what all of them give, once the last one is done.
 
     None is cancelled because another failed. A cancelled call of web3 can keep the lock of the

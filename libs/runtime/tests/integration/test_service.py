@@ -256,7 +256,7 @@ class TestConsumersThatGetNoAnswers:
         async with kafka_proxy(broker.settings) as (proxy, kafka):
             await ensure_topics(kafka)
             await until(lambda: has_leaders(kafka, HINTED.name))
-            proxy.depose_leaders(await node_of(kafka), kafka.topic_partitions)
+            proxy.remove_leaders(await node_of(kafka), kafka.topic_partitions)
             assert not await has_leaders(kafka, HINTED.name)
             settler = a_service("settler", url, kafka, stuck_after=STUCK_AFTER)
             consuming(settler, KeepNotes(settler.engine))

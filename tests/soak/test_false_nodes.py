@@ -11,15 +11,15 @@ import orjson
 import pytest
 from aiohttp import web
 
+from tests.soak.false_nodes import FalseNode
 from tests.soak.faults import Kind
-from tests.soak.liars import Liar
 from tests.soak.links import HOST, ProxyLoop
 
 LOGS = [{"blockNumber": "0x1"}]
 RAW = "0x02"
 
 
-class Truth:
+class CorrectNode:
     """A node of eight blocks, which writes down what it is asked."""
 
     def __init__(self) -> None:
@@ -52,25 +52,27 @@ def proxies() -> Iterator[ProxyLoop]:
 
 
 @pytest.fixture
-def truth() -> Truth:
-    return Truth()
+def correct_node() -> CorrectNode:
+    return CorrectNode()
 
 
 @pytest.fixture
-async def false_node(proxies: ProxyLoop, truth: Truth) -> AsyncIterator[Liar]:
+async def false_node(proxies: ProxyLoop, correct_node: CorrectNode) -> AsyncIterator[FalseNode]:
     app = web.Application()
-    app.router.add_post("/", truth.answer)
+    app.router.add_post("/", correct_node.answer)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, HOST, 0).start()
-    one = Liar(proxies, f"http://{HOST}:{runner.addresses[0][1]}/")
+    one = FalseNode(proxies, f"http://{HOST}:{runner.addresses[0][1]}/")
     await asyncio.to_thread(one.open)
     yield one
     await asyncio.to_thread(one.close)
     await runner.cleanup()
 
 
-async def send_requests(false_node: Liar, *methods: tuple[str, list[Any]]) -> tuple[int, bytes]:
+async def send_requests(
+    false_node: FalseNode, *methods: tuple[str, list[Any]]
+) -> tuple[int, bytes]:
     messages = [
         {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
         for n, (method, params) in enumerate(methods)
@@ -82,20 +84,20 @@ async def send_requests(false_node: Liar, *methods: tuple[str, list[Any]]) -> tu
         return answer.status, await answer.read()
 
 
-async def result(false_node: Liar, method: str, *params: Any) -> Any:
+async def result(false_node: FalseNode, method: str, *params: Any) -> Any:
     status, body = await send_requests(false_node, (method, list(params)))
     assert status == 200
     return orjson.loads(body)[0]["result"]
 
 
 class TestALiar:
-    async def test_hides_logs_and_nothing_else(self, false_node: Liar) -> None:
+    async def test_hides_logs_and_nothing_else(self, false_node: FalseNode) -> None:
         false_node.kind = Kind.HIDDEN_LOGS
 
         assert await result(false_node, "eth_getLogs", {}) == []
         assert await result(false_node, "eth_blockNumber") == "0x8"
 
-    async def test_reports_an_old_head_and_nothing_behind_it(self, false_node: Liar) -> None:
+    async def test_reports_an_old_head_and_nothing_behind_it(self, false_node: FalseNode) -> None:
         false_node.kind, false_node.head = Kind.STALE_HEAD, 5
 
         assert await result(false_node, "eth_blockNumber") == "0x5"
@@ -108,25 +110,25 @@ class TestALiar:
         assert await result(false_node, "eth_getBlockByNumber", "0x6", False) is None
 
     async def test_drops_a_transaction_that_it_accepts(
-        self, false_node: Liar, truth: Truth
+        self, false_node: FalseNode, correct_node: CorrectNode
     ) -> None:
         false_node.kind = Kind.SWALLOWED
 
         assert len(await result(false_node, "eth_sendRawTransaction", RAW)) == 66
-        assert truth.requests == []
+        assert correct_node.requests == []
 
     async def test_loses_the_answer_to_a_transaction_that_it_sends(
-        self, false_node: Liar, truth: Truth
+        self, false_node: FalseNode, correct_node: CorrectNode
     ) -> None:
         false_node.kind = Kind.LOST_ANSWERS
 
         status, _ = await send_requests(false_node, ("eth_sendRawTransaction", [RAW]))
 
         assert status == 502
-        assert [one["method"] for one in truth.requests] == ["eth_sendRawTransaction"]
+        assert [one["method"] for one in correct_node.requests] == ["eth_sendRawTransaction"]
 
     @pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.BUSY, Kind.BROKEN])
-    async def test_gives_no_answer_that_counts(self, false_node: Liar, kind: Kind) -> None:
+    async def test_gives_no_answer_that_counts(self, false_node: FalseNode, kind: Kind) -> None:
         false_node.kind = kind
 
         status, body = await send_requests(false_node, ("eth_blockNumber", []))
