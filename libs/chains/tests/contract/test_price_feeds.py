@@ -58,7 +58,7 @@ class TestLatest:
 
     @pytest.mark.fault("A19")
     @pytest.mark.parametrize("is_first", [True, False])
-    async def test_is_none_while_one_of_two_nodes_lies(
+    async def test_is_none_while_one_of_two_nodes_is_false(
         self, anvil_url: str, is_first: bool
     ) -> None:
         ether = await a_feed(anvil_url, 3000 * 10**8, at=int(NOON.timestamp()))

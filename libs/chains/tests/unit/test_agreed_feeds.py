@@ -59,7 +59,7 @@ async def nodes(serve):
 
 
 @pytest.mark.parametrize("false_node", [0, 1])
-async def test_one_of_two_nodes_that_lies_gives_no_price(session, nodes, false_node):
+async def test_one_false_node_of_two_gives_no_price(session, nodes, false_node):
     feeds = feeds_of(session, *nodes[:2])
     assert await feeds.latest([FEED]) == price_of(3000)
 
@@ -69,7 +69,7 @@ async def test_one_of_two_nodes_that_lies_gives_no_price(session, nodes, false_n
         await feeds.latest([FEED])
 
 
-async def test_one_of_three_that_lies_changes_nothing(session, nodes):
+async def test_one_false_node_of_three_changes_nothing(session, nodes):
     nodes[0].change = saying(1)
 
     assert await feeds_of(session, *nodes).latest([FEED]) == price_of(3000)

@@ -36,7 +36,7 @@ def test_is_256_bytes(bloom):
 @pytest.mark.parametrize("has_blooms", [True, False])
 @pytest.mark.parametrize("bloom", [EMPTY, None])
 @pytest.mark.fault("W1")
-async def test_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has_blooms, bloom):
+async def test_a_log_that_the_bloom_excludes_is_rejected(session, serve, has_blooms, bloom):
     """The other node has the same block, with a bloom that does not exclude it."""
     false_node, correct_node = await serve(), await serve()
     for node in (false_node, correct_node):

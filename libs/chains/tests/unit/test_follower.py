@@ -283,7 +283,7 @@ class TestNodesThatLie:
 
         assert units(events) == [5]
 
-    async def test_headers_that_do_not_follow_each_other_are_not_believed(self, session, serve):
+    async def test_headers_that_do_not_follow_each_other_are_rejected(self, session, serve):
         node = await serve()
         node.chain.grow(4)
         left = [True]

@@ -72,7 +72,7 @@ async def two(serve):
 
 class TestNearTheHead:
     @pytest.mark.fault("W27")
-    async def test_a_node_that_calls_its_head_final_is_not_believed(self, session, two):
+    async def test_a_node_that_calls_its_head_final_is_rejected(self, session, two):
         false_node, correct_node = two
         false_node.chain.finality_depth, correct_node.chain.finality_depth = 0, 2
 

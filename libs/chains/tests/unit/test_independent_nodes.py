@@ -27,7 +27,7 @@ def block(node, number):
 
 class TestSecondLook:
     @pytest.mark.fault("W1")
-    async def test_w1_the_node_that_lied_is_never_asked_to_confirm_its_lie(self, session, serve):
+    async def test_w1_a_false_node_is_never_asked_to_confirm_its_report(self, session, serve):
         """The other node has no such block: that is the finding."""
         false_node, correct_node = await serve(), await serve()
         false_node.chain.grow(3, salt="forged")

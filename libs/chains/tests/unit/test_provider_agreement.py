@@ -120,7 +120,7 @@ class TestWhatIsPinned:
 
         assert list(reports.values()) == [{COIN: 9}, {COIN: 3}]
 
-    async def test_the_only_provider_is_believed(self, session, nodes):
+    async def test_the_only_provider_is_enough(self, session, nodes):
         nodes[0].change = saying(9)
 
         at = number(nodes[0].chain.blocks[6])

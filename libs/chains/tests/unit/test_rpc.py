@@ -93,7 +93,7 @@ class TestBatch:
             pytest.param(lambda a: a[0], id="one for all"),
         ],
     )
-    async def test_answers_to_other_questions_are_not_believed(self, session, serve, spoil):
+    async def test_answers_to_other_requests_are_rejected(self, session, serve, spoil):
         false_node, correct_node = await serve(), await serve()
         false_node.reply = answering(body=spoil)
 
@@ -193,7 +193,7 @@ class TestRequestCoalescing:
 
         assert node.requests == 0
 
-    async def test_elsewhere_each_asks_by_himself(self, session, serve):
+    async def test_elsewhere_each_sends_its_own_request(self, session, serve):
         node = await serve()
         rpc = rpc_of(session, node)
 

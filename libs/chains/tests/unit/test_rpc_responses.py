@@ -245,7 +245,7 @@ def limit_to(node, limit, refusal):
 
 class TestWords:
     @pytest.mark.parametrize("id_", [[], {}, "1", 1.5, None])
-    def test_an_id_of_another_kind_is_nobodys(self, id_):
+    def test_an_id_of_another_kind_belongs_to_no_swap(self, id_):
         with pytest.raises(InconsistentAnswer):
             in_order("0:node", [{"id": id_, "result": "0x1"}], 1, 1)
 

@@ -56,14 +56,14 @@ async def nodes(serve):
 
 
 @pytest.mark.parametrize("false_node", [0, 1])
-async def test_one_of_two_nodes_that_lies_gives_nothing_away(session, nodes, false_node):
+async def test_one_false_node_of_two_releases_nothing(session, nodes, false_node):
     nodes[false_node].change = accepting
 
     with pytest.raises(NodesDiffer):
         await answer_of(session, *nodes[:2])
 
 
-async def test_two_that_report_the_same_are_believed(session, nodes):
+async def test_two_that_report_the_same_are_enough(session, nodes):
     first, second, _ = nodes
     assert await answer_of(session, first, second) is WalletAnswer.NO_CODE
 
