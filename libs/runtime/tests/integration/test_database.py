@@ -118,7 +118,7 @@ class TestTransaction:
         with pytest.raises(Unavailable):
             await lose_it()
 
-    async def test_a_connection_closed_while_idle_is_not_noticed_by_anybody(
+    async def test_a_connection_closed_while_idle_causes_no_error(
         self, engine: Engine, database: Database
     ) -> None:
         await ping(engine)

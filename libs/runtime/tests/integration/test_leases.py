@@ -138,7 +138,7 @@ class TestLease:
         assert (is_held, found.holder) == (True, "a")
         assert round_trips == [2 if is_fresh else 3, 1]
 
-    async def test_knows_nothing_after_its_transaction_failed(self, engine: Engine) -> None:
+    async def test_is_unknown_after_its_transaction_failed(self, engine: Engine) -> None:
         lease = Lease(engine, "x", holder="a")
         with pytest.raises(ZeroDivisionError):
             async with lease.transaction():

@@ -138,7 +138,7 @@ class TestOtherProcesses:
             await execute_alone(engine, NOTE, wakes=["it"])
             assert await woken(theirs)
 
-    async def test_are_told_where_only_one_of_those_who_wait_here_works_alone(
+    async def test_are_notified_where_only_one_local_waiter_works_alone(
         self, engine: Engine, url: str
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
@@ -150,7 +150,7 @@ class TestOtherProcesses:
 
             assert await woken(theirs)
 
-    async def test_do_not_hear_themselves(self, engine: Engine, url: str) -> None:
+    async def test_do_not_receive_their_own_notifications(self, engine: Engine, url: str) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
             engine.wake_listener, mine, theirs = here.wake_all, here.on("it"), there.on("it")
 
