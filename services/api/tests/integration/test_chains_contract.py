@@ -169,7 +169,7 @@ class TestWallets:
 
     @pytest.mark.connected
     @pytest.mark.parametrize("is_first", [True, False])
-    async def test_are_unavailable_while_one_of_two_nodes_lies(
+    async def test_are_unavailable_while_one_of_two_nodes_is_false(
         self, on_anvil: OnAnvil, is_first: bool
     ) -> None:
         """One reports code that accepts everything for a key's account; the other reports none."""

@@ -291,7 +291,7 @@ class TestFactory:
     """Answers of a node for a missing factory, or one with different code."""
 
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
-    async def test_that_is_foreign_is_refused(self, code: str) -> None:
+    async def test_that_is_external_is_refused(self, code: str) -> None:
         def result(question: Mapping[str, Any]) -> str:
             results = {"eth_chainId": hex(31337), "eth_getCode": code}
             return results.get(question["method"], "0x" + "00" * 32)

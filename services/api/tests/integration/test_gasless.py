@@ -292,7 +292,7 @@ class TestWhatIsSigned:
 
         assert (first["nonce"], second["nonce"]) == ("0", "1")
 
-    async def test_needs_to_know_the_wallet(self, api: Harness, app: App) -> None:
+    async def test_requires_the_wallet(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         refused = await steps(api, app, data["swap"]["id"])
@@ -300,7 +300,7 @@ class TestWhatIsSigned:
         assert refused["code"] == "SOURCE_ADDRESS_REQUIRED"
         assert refused["message"] == "Connect the wallet that will sign, or pass source_address"
 
-    async def test_lies_within_about_half_an_hour(self, api: Harness, app: App) -> None:
+    async def test_is_within_about_half_an_hour(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         sign = await to_sign(api, app, data["swap"]["id"])
@@ -500,7 +500,7 @@ class TestAuthorize:
 
 
 class TestStatus:
-    async def test_is_nothing_before_anybody_was_asked(self, api: Harness, app: App) -> None:
+    async def test_is_nothing_before_a_request_was_sent(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         assert (await status(api, app, data["swap"]["id"]))["code"] == (

@@ -118,7 +118,7 @@ class TestMembers:
 
         assert sorted(answer.status_code for answer in answers) == [200, 409]
 
-    async def test_know_who_they_are(self, owner: Person) -> None:
+    async def test_show_their_identity(self, owner: Person) -> None:
         me = valid(MeModel, (await owner.get("/me")).json()["data"])
 
         assert (str(me.id), me.role, me.organization.name) == (owner.id, "owner", "Shop")

@@ -284,7 +284,7 @@ def test_a_quote_is_the_public_model() -> None:
     valid(QuotedModel, rendering().quoted(a_quote(**REFUELED)))
 
 
-def test_limits_are_the_public_model_and_lie_inside_the_range() -> None:
+def test_limits_are_the_public_model_and_inside_the_range() -> None:
     answer = LimitsAnswer(
         min_base_units="333333333333333333", max_base_units="777777777777777777",
         source_usd_e18=str(3000 * E18),
