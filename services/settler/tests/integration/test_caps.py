@@ -410,7 +410,7 @@ class TestTheTreasurysOwnLimit:
 
         assert await left(world) == [2, 3]
 
-    async def test_that_is_lowered_lets_go_what_fits_however_much_is_too_large(
+    async def test_that_is_lowered_admits_what_fits_beside_larger_payments(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(53)

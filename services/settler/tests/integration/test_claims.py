@@ -244,7 +244,7 @@ class TestABalance:
         order = Order(id, REQUESTED, OWNER, by="ann", reason="nobody came")
         assert (await paying(world, later=timedelta(hours=7))(order)).to_address == OWNER
 
-    async def test_that_was_swept_from_nobodys_address_is_paid_once_no_swap_can_have_it(
+    async def test_that_was_swept_from_an_address_without_swap_is_paid_once_no_swap_can_have_it(
         self, world: World
     ) -> None:
         id = await a_sweep_without_swap(world)
@@ -264,7 +264,7 @@ class TestABalance:
         with pytest.raises(Unprocessable, match="went back"):
             await world.addressed(1)
 
-    async def test_that_was_swept_from_nobodys_address_is_not_paid_when_a_swap_has_it(
+    async def test_that_was_swept_from_an_address_without_swap_is_not_paid_when_a_swap_has_it(
         self, world: World
     ) -> None:
         id = await a_sweep_without_swap(world)

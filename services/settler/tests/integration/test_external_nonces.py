@@ -302,7 +302,7 @@ class TestTheProof:
             await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **OPERATOR_ORDER)
 
     @pytest.mark.fault("S11")
-    async def test_s11_frees_what_the_foreign_transaction_has_not_paid_and_nothing_else(
+    async def test_s11_frees_what_the_external_transaction_has_not_paid_and_nothing_else(
         self, world: World
     ) -> None:
         """Another settler with the same key and a separate ledger has paid one of the users."""
@@ -332,7 +332,7 @@ class TestTheProof:
 
     @pytest.mark.parametrize("is_signed", [False, True])
     @pytest.mark.fault("S11")
-    async def test_s11_what_is_paid_elsewhere_is_never_given_up_for_having_waited(
+    async def test_s11_an_external_payment_is_never_abandoned_for_waiting(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, is_signed: bool
     ) -> None:
         """Its nonce was used before any node had our transaction: a refund would pay twice."""
@@ -463,7 +463,7 @@ class TestTheProof:
 
 
 @pytest.mark.fault("S11")
-async def test_s11_a_sweep_on_a_foreign_nonce_is_tried_again(
+async def test_s11_a_sweep_on_an_external_nonce_is_retried(
     migrated: Callable[[str], str],
 ) -> None:
     migrated("chain_watcher")

@@ -30,7 +30,7 @@ OPERATOR_ORDER = {"by": "ann", "reason": "a transfer made by hand"}
 
 
 @pytest.mark.fault("S11")
-async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(
+async def test_s11_an_externally_used_nonce_is_explained_and_its_payment_made_once(
     anvil_world: OnAnvil,
 ) -> None:
     world = anvil_world.world
@@ -50,7 +50,7 @@ async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(
 
 
 @pytest.mark.fault("S11")
-async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(anvil_world: OnAnvil) -> None:
+async def test_s11_an_external_payment_of_our_key_is_not_repeated(anvil_world: OnAnvil) -> None:
     world = anvil_world.world
     [intent] = await world.rows("SELECT paid_id FROM intent")
     paid_id = int(intent.paid_id)
@@ -81,7 +81,9 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(anvil_world
 
 
 @pytest.mark.fault("S11")
-async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(anvil_world: OnAnvil) -> None:
+async def test_s11_a_payment_whose_id_was_spent_externally_is_claimable(
+    anvil_world: OnAnvil,
+) -> None:
     world = anvil_world.world
     [intent] = await world.rows("SELECT paid_id FROM intent")
     external_payment = encode_pay(Payment(int(intent.paid_id), NATIVE, EXTERNAL_RECIPIENT, PAYOUT))
@@ -123,7 +125,7 @@ async def test_p6_a_claim_missing_in_the_ledger_is_explained(anvil_world: OnAnvi
 
 
 @pytest.mark.fault("A18")
-async def test_a18_what_a_stolen_key_signs_beyond_its_limits_the_treasury_refuses(
+async def test_a18_the_treasury_refuses_signatures_of_a_stolen_key_beyond_its_limits(
     anvil_world: OnAnvil,
 ) -> None:
     world = anvil_world.world

@@ -165,7 +165,7 @@ class TestExplaining:
         await world.send_everything()
         assert not await is_halted(world)
 
-    async def test_what_our_own_key_made_elsewhere_ends_as_well(self, world: World) -> None:
+    async def test_an_external_payment_of_our_own_key_ends_as_well(self, world: World) -> None:
         """Its nonce was named before: ADR 0034."""
         await world.confirmed_swaps(1)
         await world.send_everything()

@@ -136,7 +136,7 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
 
 
 @pytest.mark.fault("R5")
-async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
+async def test_r5_a_loss_that_is_lifted_while_it_is_compared_stops_nothing_again(
     world: World,
 ) -> None:
     await lost(world)

@@ -271,9 +271,7 @@ class TestANetworkThatDoesNotAnswer:
 
         assert len(await reasons(world)) == 1
 
-    async def test_p6_is_held_also_where_the_ledger_knows_no_signer_of_it(
-        self, world: World
-    ) -> None:
+    async def test_p6_is_held_also_where_the_ledger_has_no_signer_of_it(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.rows("DELETE FROM signer RETURNING 1")
         await change_newest(world, RESTARTED)

@@ -349,7 +349,7 @@ async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: 
         assert [row.returned_to for row in rows] == [OWNER]
 
 
-async def test_what_cannot_be_returned_is_refused_before_anybody_approves_it(place: Place) -> None:
+async def test_what_cannot_be_returned_is_refused_before_it_is_approved(place: Place) -> None:
     came = await place.transfers(TREASURY)
     proposals = "SELECT count(*) AS number FROM operator_proposal"
     before = await place.world.rows(proposals)

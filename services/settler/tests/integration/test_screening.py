@@ -118,7 +118,7 @@ class TestEveryScreening:
             Party(DESTINATION, OTHER_RECIPIENT): Verdict.CLEAR,
         }
 
-    async def test_knows_an_address_however_it_is_written(self, world: World, kind: Any) -> None:
+    async def test_matches_an_address_in_any_case(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
             party = Party(DESTINATION, BLOCKED_RECIPIENT.lower())
             assert await screening.screen({party}) == {party: Verdict.BLOCKED}

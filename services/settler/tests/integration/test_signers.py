@@ -165,7 +165,7 @@ class TestResuming:
             {"error": f"no halted signer of {DESTINATION}"},
         )
 
-    async def test_wants_to_know_why(self, world: World, port: Port) -> None:
+    async def test_requires_a_reason(self, world: World, port: Port) -> None:
         await world.store.halt("a person must look")
 
         status, answer_document = await port.post(RESUME, {**OPERATOR_ORDER, "reason": " "})

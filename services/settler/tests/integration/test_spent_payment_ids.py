@@ -130,7 +130,7 @@ async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -
     assert await world.intent_states() == ["confirmed", "confirmed"]
 
 
-async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_bytes(
+async def test_an_external_payment_frees_the_nonce_that_waited_for_its_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the no-op of that nonce is sent only once, and its loss stops the lane."""
@@ -150,7 +150,7 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
     assert (world.paid(1), world.paid(2)) == (PAYOUT, PAYOUT)
 
 
-async def test_what_was_made_elsewhere_is_not_given_up_for_its_recipient(world: World) -> None:
+async def test_an_external_payment_is_not_abandoned_for_its_recipient(world: World) -> None:
     """If abandoned, it would be claimable and be paid twice."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1))
@@ -209,7 +209,7 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
         assert ended.end == "made"
 
 
-async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: World) -> None:
+async def test_an_external_payment_is_not_counted_by_a_cap(world: World) -> None:
     """It waited in the cap's queue: no invariant may see the cap exceeded after reconciliation."""
     await world.rows(
         "INSERT INTO outflow_cap (network, token, units, span, set_by, set_because, set_at) VALUES "

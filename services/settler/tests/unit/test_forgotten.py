@@ -103,7 +103,7 @@ def output(swap: Swap) -> Intent:
 
 
 class TestFreeLeg:
-    def test_gives_up_another_kind_of_payment_that_waits(self) -> None:
+    def test_abandons_another_kind_of_payment_that_waits(self) -> None:
         swap = waiting_for_output()
 
         change = free_leg(swap, MAIN_LEG, IntentKind.REFUND, at=LATER)
@@ -126,7 +126,7 @@ class TestFreeLeg:
 
         assert str(refused.value) == "its output was signed, and may be in a block: wait"
 
-    def test_gives_up_the_refund_of_a_deposit_s_own_leg(self) -> None:
+    def test_abandons_the_refund_of_a_deposit_s_own_leg(self) -> None:
         leg = deposit_id(1)
         swap = swap_of(start(ended_with_late_deposit(), leg, at=NOON, cost=COST, paid_id=2))
         refund = swap.refund(leg)
@@ -174,7 +174,7 @@ class TestFreeRefuel:
     SWAP = waiting_for_output(refuel=True)
     REFUEL = replace(output(SWAP), id=deposit_id(9), kind=IntentKind.REFUEL, token=NATIVE)
 
-    def test_gives_up_one_that_was_not_sent(self) -> None:
+    def test_abandons_one_that_was_not_sent(self) -> None:
         swap = self.SWAP.with_intent(self.REFUEL)
 
         change = free_refuel(swap, at=LATER)
