@@ -169,9 +169,7 @@ class TestLookAgain:
         assert not await run_second_look()
         assert await world.watches.find_halt(NETWORK) is not None
 
-    async def test_forgives_a_node_that_is_alone_and_finds_its_logs_again(
-        self, world: World
-    ) -> None:
+    async def test_accepts_a_single_node_that_finds_its_logs_again(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)
             world.chain.mine(9)

@@ -86,7 +86,7 @@ async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World)
     assert await is_halted(world)
 
 
-async def test_a_liar_takes_no_real_deposit_back(world: World) -> None:
+async def test_a_false_node_reverts_no_real_deposit(world: World) -> None:
     """Neither with honest providers, nor where all of them report it."""
     async with world.followed(correct_reader(world, FIRST)):
         deposit = await world.deposits(7)

@@ -116,9 +116,7 @@ def calling_the_head_final(stack: Stack) -> Callable[[str, list[Any], Any], Any]
 
 
 @pytest.mark.fault("W1", "W27")
-def test_a_lying_node_has_no_large_deposit_confirmed(
-    stack: Stack, false_node: FalsifyingNode
-) -> None:
+def test_a_false_node_confirms_no_large_deposit(stack: Stack, false_node: FalsifyingNode) -> None:
     """A real one is confirmed; an invented one stays seen, and the network halts."""
     small = transfer(stack, SMALL - 1)
     block_until(lambda: stack.states_of(small) == [("confirmed", 2)])
@@ -160,7 +158,7 @@ def an_operator(name: str) -> dict[str, str]:
 
 
 @pytest.mark.fault("W1")
-def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
+def test_false_deposits_are_reverted_by_two_operators_once_the_node_is_gone(
     stack: Stack,
 ) -> None:
     """The network resumes, and the amount that the transaction really moved is credited."""
