@@ -93,7 +93,7 @@ def test_a_quote_touches_no_socket_and_no_file(counted: CountedCalls) -> None:
     assert len(QuotesAnswer.model_validate_json(answers[1][1]).outcomes) == 20
 
 
-def test_nor_could_it_wait_for_anybody() -> None:
+def test_nor_could_it_wait_for_another_transaction() -> None:
     """All I/O of this process needs an event loop, and none runs here."""
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
