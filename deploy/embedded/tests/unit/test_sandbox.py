@@ -55,7 +55,7 @@ class Says(Node):
         return self._answers[method]
 
 
-def test_no_service_no_library_and_no_contract_knows_of_it() -> None:
+def test_no_service_no_library_and_no_contract_mentions_it() -> None:
     for file in (f for source in REAL for f in source.rglob("*.*") if f.suffix in (".py", ".sol")):
         text = file.read_text().lower()
         assert PREFIX not in text or file.name == "rehearsals.py", file  # what live refuses
