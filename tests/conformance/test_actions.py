@@ -94,7 +94,7 @@ def test_exactly_what_is_deposited_is_approved(world: World) -> None:
 
 
 @rule("D2", "publish-type")
-def test_a_step_of_ours_has_a_type_of_its_own(world: World) -> None:
+def test_a_step_of_the_service_has_its_own_type(world: World) -> None:
     steps = world.target.steps(id_of(world.gasless_swap), source_address=world.signer.address)
 
     assert [step["step"] for step in steps] == ["sign", "publish"]

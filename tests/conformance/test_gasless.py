@@ -144,7 +144,7 @@ def test_an_authorization_that_was_asked_for_is_initiated(
 
 @rule("5", "bad-signature")
 @rule("4.1", "authorize-refused")
-def test_a_strange_signature_does_not_use_up_the_authorization(
+def test_a_wrong_signature_does_not_use_up_the_authorization(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     swap_id, signer = world.gasless_swap["swap"]["id"], world.signer

@@ -249,7 +249,7 @@ class TestRefunds:
 class TestSweeps:
     @ROUTES
     @pytest.mark.fault("W24")
-    async def test_w24_an_external_sweep_before_ours_takes_nothing(
+    async def test_w24_an_external_sweep_before_the_services_changes_nothing(
         self, outside: Outside, route: Route
     ) -> None:
         """The user has the address emptied with the very next transaction."""

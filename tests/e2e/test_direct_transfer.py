@@ -93,7 +93,7 @@ class TestTheOtherWay:
 
 class TestWithoutAMatch:
     @pytest.mark.parametrize("data", ["0x", f"0x{b'SWAP'.hex()}{7:056x}"], ids=["none", "unknown"])
-    async def test_a_coin_without_a_known_memo_is_listed_as_nobodys(
+    async def test_a_coin_without_a_known_memo_is_listed_without_a_swap(
         self, stack: Stack, outside: Outside, data: str
     ) -> None:
         swap_id, action = await a_swap(outside, COIN)
@@ -109,7 +109,7 @@ class TestWithoutAMatch:
             None,
         )
 
-    async def test_a_token_without_a_memo_is_listed_as_nobodys(
+    async def test_a_token_without_a_memo_is_listed_without_a_swap(
         self, stack: Stack, outside: Outside
     ) -> None:
         swap_id, action = await a_swap(outside, TOKEN)
@@ -200,7 +200,7 @@ class TestThroughAContract:
 
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
     @pytest.mark.fault("W20")
-    async def test_w20_what_comes_without_a_memo_is_nobodys_and_not_lost(
+    async def test_w20_what_comes_without_a_memo_belongs_to_no_swap_and_is_recorded(
         self, stack: Stack, outside: Outside, route: Route
     ) -> None:
         user = outside.user(route.source_network)

@@ -58,7 +58,7 @@ class TestAuthorization(CompletedJourney):
     async def test_shows_the_signer_as_who_paid(self, done: FinishedSwap, outside: Outside) -> None:
         assert done.transaction("input")["from"] == outside.user(USDC.source_network).address
 
-    async def test_costs_the_user_more_than_a_deposit_of_his_own(
+    async def test_costs_the_user_more_than_an_own_deposit(
         self, done: FinishedSwap, outside: Outside
     ) -> None:
         query = {
