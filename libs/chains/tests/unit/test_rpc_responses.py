@@ -164,12 +164,12 @@ class TestBatchesThatAreTooLong:
     async def test_are_asked_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
         node = await serve()
         sizes = limit_to(node, 100, refusal)
-        asker = Node(node.url, session)
+        client_node = Node(node.url, session)
 
-        assert await asker.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
+        assert await client_node.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
         assert sizes[:2] == [250, 125]
         del sizes[:]
-        assert await asker.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
+        assert await client_node.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
 
         assert max(sizes) <= 100
 
@@ -187,12 +187,12 @@ class TestBatchesThatAreTooLong:
     async def test_the_size_grows_again_when_the_node_takes_more(self, session, serve):
         node = await serve()
         limit_to(node, 3, erigon)
-        asker = Node(node.url, session)
-        await asker.batch([CHAIN_ID] * 250)
+        client_node = Node(node.url, session)
+        await client_node.batch([CHAIN_ID] * 250)
         sizes = limit_to(node, 1000, erigon)
 
         for _ in range(70):
-            await asker.batch([CHAIN_ID] * 250)
+            await client_node.batch([CHAIN_ID] * 250)
 
         assert sizes[-1] == 250
 

@@ -101,8 +101,8 @@ async def test_both_are_asked_about_one_block_that_both_have(session, nodes):
     assert places == [{"blockHash": behind.chain.blocks[-1]["hash"]}] * 4
 
 
-@pytest.mark.parametrize("its_time", ["as it is", "forged"])
-async def test_an_old_block_is_not_passed_off_as_the_head(session, nodes, its_time):
+@pytest.mark.parametrize("block_time", ["as it is", "forged"])
+async def test_an_old_block_is_not_passed_off_as_the_head(session, nodes, block_time):
     """The owner of then has sold the wallet; both nodes report truly what it accepted then."""
     false_node, correct_node, _ = nodes
     for block in (*false_node.chain.blocks[8:], *correct_node.chain.blocks[8:]):
@@ -110,7 +110,7 @@ async def test_an_old_block_is_not_passed_off_as_the_head(session, nodes, its_ti
     false_node.chain.cut(4)
     old = correct_node.chain.blocks[6]
     false_node.change = correct_node.change = accepting_up_to(old)
-    if its_time == "forged":
+    if block_time == "forged":
         false_node.chain.blocks[6]["timestamp"] = hex(HEAD + MINUTE)
 
     with pytest.raises((ChainUnavailable, NodesDiffer)):
