@@ -55,8 +55,8 @@ NO_PORT: Final = {"FakeChain"}  # the state of FakeReader and FakeSender
 NO_COUNTERPART: Final = {
     "Api": "streams of pay pages that a test opens and ends",
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
-    "Away": "raises its port's error, and derives from the class that it stands for",
-    "Came": "writes rows; it has a method named as one of a port",
+    "UnavailableRecords": "raises its port's error, and derives from the class that it stands for",
+    "ReceivedTransfers": "writes rows; it has a method named as one of a port",
     "DataFee": "one number, or the error of its port",
     "DataFeeOf": "one number, or the error of its port",
     "Interrupted": "a Quoter, with a deposit that arrives meanwhile",
@@ -70,7 +70,7 @@ NO_COUNTERPART: Final = {
     "Services": "answers of services to the console that a case sets",
     "StatusRecorder": "remembers what a case recorded",
     "Reported": "an api that counts how often it is asked",
-    "Waiting": "FakeUnitOfWork, with another time of waiting",
+    "WaitingRefunds": "FakeUnitOfWork, with another time of waiting",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }
 

@@ -4,8 +4,8 @@ from generating import write_or_check
 
 from swap_stack.catalogue import SLOW, SLOW_BLOCKS, SLOW_USD
 from swap_stack.sandbox.bench import LIFETIME_SECONDS
-from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Meaning, Outcome
-from swap_stack.sandbox.plays import SOME_MINIMUMS
+from swap_stack.sandbox.outcome_runs import SOME_MINIMUMS
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome, OutcomeDescription
 
 TARGET = "docs/sandbox.md"
 CLIENT = "sdk/python/src/swap_sdk/sandbox.py"
@@ -22,7 +22,7 @@ Any route, amount and funding method works. Swaps to other recipients are not pa
 curl -s -H "X-SVC-APIKEY: $KEY" -H 'content-type: application/json' $URL/api/v2/swaps -d '{{
   "source_network": "ETHEREUM_DEVNET", "source_token": "ETH",
   "destination_network": "BASE_DEVNET", "destination_token": "ETH", "amount": "0.1",
-  "destination_address": "{MEANINGS[Outcome.COMPLETED].address}"}}'
+  "destination_address": "{OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address}"}}'
 ```
 
 [quickstart.md](quickstart.md) shows the steps; the Python client has the recipients in
@@ -95,19 +95,23 @@ class Recipient(StrEnum):
 '''
 
 
-def row(outcome: Outcome, meaning: Meaning) -> str:
+def row(outcome: Outcome, meaning: OutcomeDescription) -> str:
     needs = meaning.needs or "-"
     return f"| `{meaning.digits}` | {outcome} | {meaning.does} | {meaning.ends} | {needs} |\n"
 
 
 def page() -> str:
-    return HEAD + "".join(row(outcome, meaning) for outcome, meaning in MEANINGS.items()) + TAIL
+    return (
+        HEAD
+        + "".join(row(outcome, meaning) for outcome, meaning in OUTCOME_DESCRIPTIONS.items())
+        + TAIL
+    )
 
 
 def constants() -> str:
     lines = [
         f'    # {meaning.does}\n    {outcome.name} = "{meaning.address}"'
-        for outcome, meaning in MEANINGS.items()
+        for outcome, meaning in OUTCOME_DESCRIPTIONS.items()
     ]
     return "\n".join([CLIENT_HEAD, *lines, ""])
 

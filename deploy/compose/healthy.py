@@ -19,7 +19,7 @@ ASK = (
 )
 
 
-def is_well(kind: str, port: int) -> bool:
+def is_healthy(kind: str, port: int) -> bool:
     """Tell whether a service answers 200 on /livez, or a node answers with a block number."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
@@ -32,4 +32,4 @@ def is_well(kind: str, port: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(not is_well(sys.argv[1], int(sys.argv[2])))
+    sys.exit(not is_healthy(sys.argv[1], int(sys.argv[2])))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.target import Answer, Target
 from tests.conformance.world import World, new_address
 
@@ -44,7 +44,7 @@ class Brief:
     def waiting(self) -> Mapping[str, Any]:
         """Return an unpaid swap, as it was created.
 
-        :raises Lacking: where no swap expires soon.
+        :raises RequirementMissing: where no swap expires soon.
         """
         self._needs_key()
         body = {"destination_address": self._recipient, "reference_id": "brief"}
@@ -53,7 +53,8 @@ class Brief:
     @cached_property
     def signed(self) -> Signed:
         """
-        :raises Lacking: where no swap expires soon, or no token can be deposited by a signature.
+        :raises RequirementMissing: where no swap expires soon, or no token can be deposited by a
+            signature.
         """
         self._needs_key()
         world, target = self._world, self.target
@@ -92,15 +93,17 @@ class Brief:
 
     def _needs_key(self) -> None:
         """
-        :raises Lacking: where there is no key of such an app.
+        :raises RequirementMissing: where there is no key of such an app.
         """
         if KEY not in self.target.keys:
-            raise Lacking("every swap here waits for six hours: give CONFORMANCE_BRIEF_KEY")
+            raise RequirementMissing(
+                "every swap here waits for six hours: give CONFORMANCE_BRIEF_KEY"
+            )
 
 
 def _suppressed(make: Callable[[], object]) -> None:
     """Create it if possible; on failure the tests that use it report the reason."""
     try:
         make()
-    except (Lacking, AssertionError):
+    except (RequirementMissing, AssertionError):
         return

@@ -16,7 +16,7 @@ from tests.conformance.development import Operator
 from tests.conformance.paid import Paid
 from tests.conformance.receiver import Receiver
 from tests.conformance.settings import Settings, read_settings
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import rules
 from tests.conformance.target import Target
 from tests.conformance.world import World
@@ -111,18 +111,20 @@ def world(target: Target) -> World:
 
 
 @pytest.fixture(autouse=True)
-def nothing_lapsed(world: World) -> None:
-    world.forget_what_lapses()
+def fresh_resources(world: World) -> None:
+    world.reset_lapsing()
 
 
 @pytest.fixture(scope="session")
 def operator(settings: Settings) -> Operator:
     """
-    :raises Lacking: where no operator access is configured.
+    :raises RequirementMissing: where no operator access is configured.
     """
     found = Operator.of(settings)
     if found is None:
-        raise Lacking("this is an operator's to do: give CONFORMANCE_OPERATOR_… or stack.json")
+        raise RequirementMissing(
+            "this is an operator's to do: give CONFORMANCE_OPERATOR_… or stack.json"
+        )
     return found
 
 

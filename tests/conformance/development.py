@@ -15,7 +15,7 @@ from typing import Any, Final
 import httpx
 
 from tests.conformance.settings import OperatorAccess, Settings
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 
 WHO: Final = {"by": "conformance", "reason": "the conformance suite tries it for a moment"}
 # The deposit window of the brief app's swaps: long enough for a read before expiry.
@@ -162,10 +162,10 @@ class Operator:
 
     def _send(self, method: str, service: str, path: str, **options: Any) -> httpx.Response:
         """
-        :raises Lacking: where no URL of the service's operator port is configured.
+        :raises RequirementMissing: where no URL of the service's operator port is configured.
         """
         if service not in self._urls:
-            raise Lacking(f"no operator's access to the {service} was given")
+            raise RequirementMissing(f"no operator's access to the {service} was given")
         url = f"{self._urls[service]}/admin{path}"
         return httpx.request(method, url, headers=self._headers, **options)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tests.conformance.paid import JOURNEYS, Paid
 from tests.conformance.receiver import Receiver
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import Endpoint, endpoints
 from tests.conformance.target import Answer, NotConforming
 from tests.conformance.world import WAYS, World, new_address
@@ -17,36 +17,36 @@ from tests.conformance.world import WAYS, World, new_address
 AUTHORIZE: Final = "/api/v2/swaps/{by_signature}/authorize"
 # One that no other request names, and one that a hint names. They are new in every run, because
 # hints are stored.
-STRANGE_HASH: Final = "0x" + secrets.token_hex(32)
+UNKNOWN_HASH: Final = "0x" + secrets.token_hex(32)
 HINTED_HASH: Final = "0x" + secrets.token_hex(32)
 
 
-def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:
+def observe_everything(world: World, paid: Paid, receiver: Receiver) -> None:
     """Failed requests are skipped; the test of the object then reports that it is missing."""
     for endpoint in endpoints():
-        with suppress(Lacking, NotConforming):
+        with suppress(RequirementMissing, NotConforming):
             answer = ask(world, paid, endpoint)
             if endpoint.data != "-":
-                world.target.see(answer, endpoint.data)
+                world.target.observe(answer, endpoint.data)
     for name in WAYS:
-        with suppress(Lacking, NotConforming):
+        with suppress(RequirementMissing, NotConforming):
             swap_id = getattr(world, name)["swap"]["id"]
             world.target.read(swap_id)
             world.target.steps(swap_id, source_address=new_address())
             path = f"/api/v2/experimental/swaps/{swap_id}"
             world.target.get(path, "PreparedSwapResponse", source_address=new_address())
-    with suppress(Lacking, NotConforming):
+    with suppress(RequirementMissing, NotConforming):
         world.target.create(world.order(world.token_route, refuel=True))
     for name in JOURNEYS:
-        with suppress(Lacking, NotConforming):
-            _see_journey(world, getattr(paid, name).id)
-    with suppress(Lacking, AssertionError):
+        with suppress(RequirementMissing, NotConforming):
+            _observe_journey(world, getattr(paid, name).id)
+    with suppress(RequirementMissing, AssertionError):
         about = {world.swap["swap"]["id"], *paid.ids}
         for delivery in receiver.wait_for(lambda one: one.swap_id in about):
             world.target.observed.add("WebhookPayload", delivery.payload, "webhook")
 
 
-def _see_journey(world: World, swap_id: str) -> None:
+def _observe_journey(world: World, swap_id: str) -> None:
     target = world.target
     target.steps(swap_id, source_address=new_address())
     target.get(f"/api/v2/swaps/{swap_id}/events", "[SwapEvent]")
@@ -58,7 +58,7 @@ def _see_journey(world: World, swap_id: str) -> None:
 def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secret") -> Answer:
     """Request an existing resource of one endpoint.
 
-    :raises Lacking: where none exists.
+    :raises RequirementMissing: where none exists.
     """
     values = _Values(world, paid)
     path = endpoint.path.format_map(values)

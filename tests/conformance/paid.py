@@ -13,7 +13,7 @@ from functools import cached_property
 from time import monotonic, sleep
 from typing import Any, Final
 
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.wallet import Wallets
 from tests.conformance.world import World, new_address
 
@@ -55,10 +55,10 @@ class Journey:
     @property
     def signed(self) -> Mapping[str, Any]:
         """
-        :raises Lacking: where the suite did not sign.
+        :raises RequirementMissing: where the suite did not sign.
         """
         if not self.body:
-            raise Lacking("what a sandbox signs is not told: give a wallet (stack.json)")
+            raise RequirementMissing("what a sandbox signs is not told: give a wallet (stack.json)")
         return self.body
 
     @property
@@ -94,7 +94,7 @@ class Paid:
     def by_depository(self) -> Journey:
         """Return a token swap with a refuel that was paid through the Depository.
 
-        :raises Lacking: where none can be paid.
+        :raises RequirementMissing: where none can be paid.
         """
         return self._ended("by_depository")
 
@@ -122,7 +122,7 @@ class Paid:
         """Return a swap with a recipient that refuses payments."""
         journey = self._ended("refunded")
         if journey.status not in FINAL:
-            raise Lacking(f"nothing is refunded within {WITHIN_SECONDS} s here")
+            raise RequirementMissing(f"nothing is refunded within {WITHIN_SECONDS} s here")
         return journey
 
     @property
@@ -130,9 +130,9 @@ class Paid:
         return {one.id for one in self._all.values() if isinstance(one, Journey)}
 
     @cached_property
-    def _all(self) -> Mapping[str, Journey | Lacking]:
+    def _all(self) -> Mapping[str, Journey | RequirementMissing]:
         """Send everything, then follow it to its end."""
-        journeys: dict[str, Journey | Lacking] = {}
+        journeys: dict[str, Journey | RequirementMissing] = {}
         for name, begin in (
             ("refunded", self._begin_refunded),
             ("by_signature", self._begin_by_signature),
@@ -143,14 +143,14 @@ class Paid:
         ):
             try:
                 journeys[name] = begin()
-            except Lacking as lacking:
+            except RequirementMissing as lacking:
                 journeys[name] = lacking
         self._follow([one for one in journeys.values() if isinstance(one, Journey)])
         return journeys
 
     def _ended(self, name: str) -> Journey:
         found = self._all[name]
-        if isinstance(found, Lacking):
+        if isinstance(found, RequirementMissing):
             raise found
         return found
 
@@ -190,7 +190,9 @@ class Paid:
         body = {"signature": wallet.sign(sign_step["typed_data"]), "signer_address": wallet.address}
         once = {"Idempotency-Key": f"signed-{swap_id}"}
         path = f"/api/v2/swaps/{swap_id}/authorize"
-        world.target.see(world.target.ask("POST", path, json=body, headers=once), "Authorization")
+        world.target.observe(
+            world.target.ask("POST", path, json=body, headers=once), "Authorization"
+        )
         return Journey(created, body=body, signed_once=once["Idempotency-Key"])
 
     def _begin_by_address(self) -> Journey:
@@ -198,7 +200,7 @@ class Paid:
         world = self._world
         route = world.deposit_address_route
         if route.source["contract"] is not None:
-            raise Lacking("no coin here comes through a deposit address")
+            raise RequirementMissing("no coin here comes through a deposit address")
         order = world.order(route, use_deposit_address=True, refund_address=new_address())
         amount = Decimal(order.pop("amount"))
         if self._is_played:
@@ -232,7 +234,7 @@ class Paid:
         world.needs_depository()
         route = world.native_route
         if route.destination["contract"] is not None:
-            raise Lacking("no route here ends at a coin, which a recipient can refuse")
+            raise RequirementMissing("no route here ends at a coin, which a recipient can refuse")
         order = world.order(route, **fields)
         if self._is_played:
             return self._played(order, recipient=SANDBOX_REFUSES)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tests.conformance.development import Operator
 from tests.conformance.settings import Settings
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 
 POLL_SECONDS: Final = 0.1
 PATH: Final = "/hooks"
@@ -128,35 +128,39 @@ class Receiver:
     def gone_url(self) -> str:
         """Return a URL at which every webhook is answered with 410.
 
-        :raises Lacking: where the suite has no receiver.
+        :raises RequirementMissing: where the suite has no receiver.
         """
         return f"http://127.0.0.1:{self.needs_own().server_port}{GONE_PATH}"
 
     @property
     def operator(self) -> Operator:
         """
-        :raises Lacking: where the suite has no operator access.
+        :raises RequirementMissing: where the suite has no operator access.
         """
         if self._operator is None or self.endpoint_id is None:
-            raise Lacking(self._why_not or "only an operator can do this: give stack.json")
+            raise RequirementMissing(
+                self._why_not or "only an operator can do this: give stack.json"
+            )
         return self._operator
 
     def needs_own(self) -> ThreadingHTTPServer:
         """Return the suite's own server.
 
-        :raises Lacking: where webhooks are sent to another receiver, or to none.
+        :raises RequirementMissing: where webhooks are sent to another receiver, or to none.
         """
         if self._file is not None:
-            raise Lacking("a deployment in containers does not reach the suite's own receiver")
+            raise RequirementMissing(
+                "a deployment in containers does not reach the suite's own receiver"
+            )
         if self._server is None:
-            raise Lacking(self._why_not)
+            raise RequirementMissing(self._why_not)
         return self._server
 
     def about(self, swap_id: str, status: str, *, within: float = 20) -> Delivery:
         """Return the delivery with a swap's status.
 
-        :raises Lacking: where no webhook arrived for any swap: the deployment cannot reach this
-            machine.
+        :raises RequirementMissing: where no webhook arrived for any swap: the deployment cannot
+            reach this machine.
         """
         return self.wait_for(
             lambda one: one.swap_id == swap_id and one.payload["swap"]["status"] == status,
@@ -165,7 +169,7 @@ class Receiver:
 
     def wait_for(self, wanted: Any, *, number: int = 1, within: float = 20) -> list[Delivery]:
         if self._server is None and self._file is None:
-            raise Lacking(self._why_not)
+            raise RequirementMissing(self._why_not)
         ends_at = monotonic() + within
         while True:
             deliveries = self.deliveries
@@ -176,7 +180,9 @@ class Receiver:
                 break
             sleep(POLL_SECONDS)
         if not deliveries:
-            raise Lacking("no webhook came: the deployment does not reach the suite's receiver")
+            raise RequirementMissing(
+                "no webhook came: the deployment does not reach the suite's receiver"
+            )
         raise AssertionError(f"{len(found)} of {number} webhooks came in {within:.0f} s")
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 KEY_HEADER = "X-SVC-APIKEY"
-GIVEN_KEYS = (
+CONFIGURED_KEYS = (
     "publishable",  # of the same app
     "other",  # a secret key of another app
     "revoked",
@@ -55,7 +55,7 @@ def read_settings() -> Settings | None:
     base_url = options.get("base_url") or stack.get("gateway", {}).get("url")
     if base_url is None:
         return None
-    keys = {kind: options[f"{kind}_key"] for kind in GIVEN_KEYS if f"{kind}_key" in options}
+    keys = {kind: options[f"{kind}_key"] for kind in CONFIGURED_KEYS if f"{kind}_key" in options}
     if "api_key" in options:
         keys["secret"] = options["api_key"]
     partners = stack.get("partners", [])

@@ -13,16 +13,16 @@ except ImportError:
     Account = None
 
 
-class Lacking(pytest.skip.Exception):
+class RequirementMissing(pytest.skip.Exception):
     """A rule cannot be tested here and is skipped; the message names what is missing."""
 
 
 def needs_signing() -> None:
     """
-    :raises Lacking: where no signing library is installed.
+    :raises RequirementMissing: where no signing library is installed.
     """
     if Account is None:
-        raise Lacking("nothing can be signed: install eth-account")
+        raise RequirementMissing("nothing can be signed: install eth-account")
 
 
 def sign(account: Any, typed_data: Mapping[str, Any]) -> str:

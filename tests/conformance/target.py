@@ -135,11 +135,11 @@ class Target:
 
     def get(self, path: str, kind: str, *, key: str = "secret", **query: Any) -> Any:
         """Return the data of an answer, and store its objects for the checks."""
-        return self.see(self.ask("GET", path, key=key, params=query or None), kind)
+        return self.observe(self.ask("GET", path, key=key, params=query or None), kind)
 
     def create(self, order: Mapping[str, Any], *, key: str = "secret") -> Mapping[str, Any]:
         answer = self.ask("POST", "/api/v2/swaps", key=key, json=dict(order))
-        created: Mapping[str, Any] = self.see(answer, "PreparedSwapResponse")
+        created: Mapping[str, Any] = self.observe(answer, "PreparedSwapResponse")
         return created
 
     def read(self, swap_id: str, **query: Any) -> Mapping[str, Any]:
@@ -152,7 +152,7 @@ class Target:
         )
         return list(actions)
 
-    def see(self, answer: Answer, kind: str) -> Any:
+    def observe(self, answer: Answer, kind: str) -> Any:
         data = answer.data
         self.observed.add(kind, data, answer.request)
         return data

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
@@ -94,7 +94,7 @@ def test_exactly_what_is_deposited_is_approved(world: World) -> None:
 
 
 @rule("D2", "publish-type")
-def test_a_step_of_ours_has_a_type_of_its_own(world: World) -> None:
+def test_a_step_of_the_service_has_its_own_type(world: World) -> None:
     steps = world.target.steps(id_of(world.gasless_swap), source_address=world.signer.address)
 
     assert [step["step"] for step in steps] == ["sign", "publish"]
@@ -139,5 +139,5 @@ def _checksummed(address: str) -> str:
     try:
         from eth_utils import to_checksum_address  # noqa: PLC0415  comes with eth-account
     except ImportError:
-        raise Lacking("checksums cannot be made: install eth-account") from None
+        raise RequirementMissing("checksums cannot be made: install eth-account") from None
     return str(to_checksum_address(address))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import enums
 from tests.conformance.world import World
 
@@ -198,7 +198,7 @@ def test_a_closed_route_is_listed_as_inactive(world: World) -> None:
                 answer = world.target.ask("GET", "/api/v2/limits", params={**query, **ends})
                 answer.refuses("ROUTE_NOT_FOUND_ERROR")
                 return
-    raise Lacking("every route here is in service")
+    raise RequirementMissing("every route here is in service")
 
 
 @rule("D2", "other-filters")
@@ -241,5 +241,5 @@ def test_exchanges_are_an_empty_list_until_there_are_some(world: World) -> None:
     exchanges = world.target.ask("GET", "/api/v2/source_exchanges").data
     assert isinstance(exchanges, list)
     if exchanges:
-        raise Lacking("this catalogue names exchanges")
+        raise RequirementMissing("this catalogue names exchanges")
     assert world.target.ask("GET", "/api/v2/exchange_withdrawal_networks").data == []

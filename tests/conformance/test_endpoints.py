@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.everything import AUTHORIZE, ask
 from tests.conformance.paid import Paid
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import Endpoint, beyond, endpoints, enums
 from tests.conformance.target import Target
 from tests.conformance.world import World
@@ -32,7 +32,7 @@ def test_each_endpoint_answers(endpoint: Endpoint, world: World, paid: Paid) -> 
     if endpoint.data == "-":
         assert answer.envelope == {"error": None}
     else:
-        world.target.see(answer, endpoint.data)
+        world.target.observe(answer, endpoint.data)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_the_document_names_these_endpoints_and_no_others(target: Target) -> Non
 
 def document(target: Target) -> Any:
     """
-    :raises Lacking: where none is published.
+    :raises RequirementMissing: where none is published.
     """
     answer = target.http.get("/openapi.json")
     if answer.status_code != httpx.codes.OK:
-        raise Lacking("this deployment publishes no OpenAPI document")
+        raise RequirementMissing("this deployment publishes no OpenAPI document")
     return answer.json()
 
 

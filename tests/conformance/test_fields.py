@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.everything import see_everything
+from tests.conformance.everything import observe_everything
 from tests.conformance.observed import Observed
 from tests.conformance.paid import Paid
 from tests.conformance.receiver import Receiver
@@ -22,7 +22,7 @@ def marked(row: Field | Model | object, section: str, name: str) -> object:
 @pytest.fixture(scope="session")
 def shown(world: World, paid: Paid, receiver: Receiver) -> Observed:
     """Return the deployment's objects, after everything was requested."""
-    see_everything(world, paid, receiver)
+    observe_everything(world, paid, receiver)
     return world.target.observed
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.world import UnusedKey, World
 
 rule = pytest.mark.rule
@@ -68,7 +68,7 @@ def test_a_signature_is_valid_for_about_half_an_hour(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     if world.target.settings.is_sandbox:
-        raise Lacking("a sandbox's swaps, and what is signed for them, may end sooner")
+        raise RequirementMissing("a sandbox's swaps, and what is signed for them, may end sooner")
 
     left = sign_request["valid_before"] - time()
 
@@ -144,7 +144,7 @@ def test_an_authorization_that_was_asked_for_is_initiated(
 
 @rule("5", "bad-signature")
 @rule("4.1", "authorize-refused")
-def test_a_strange_signature_does_not_use_up_the_authorization(
+def test_a_wrong_signature_does_not_use_up_the_authorization(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     swap_id, signer = world.gasless_swap["swap"]["id"], world.signer

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.conformance.development import Operator
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.target import Target
 from tests.conformance.world import World, new_address
 
@@ -91,7 +91,9 @@ def test_an_app_may_send_the_documented_number_of_requests(
     world: World, kind: str, factor: int
 ) -> None:
     if kind not in world.target.keys:
-        raise Lacking("no key with the usual limits was given: give an operator's access")
+        raise RequirementMissing(
+            "no key with the usual limits was given: give an operator's access"
+        )
     price = {**world.native_route.query, "amount": world.amount(world.native_route)}
     body = {
         READS: world.target.ask("GET", "/api/v2/health", key=kind),
@@ -104,12 +106,12 @@ def test_an_app_may_send_the_documented_number_of_requests(
 
 
 @pytest.fixture
-def elsewhere(target: Target) -> Iterator[httpx.Client]:
+def other_client(target: Target) -> Iterator[httpx.Client]:
     """Return a client with another address of this machine."""
     if httpx.URL(target.settings.base_url).host not in HOME or target.settings.stack.get(
         "containers"
     ):
-        raise Lacking("every request of the suite comes from one address here")
+        raise RequirementMissing("every request of the suite comes from one address here")
     transport = httpx.HTTPTransport(local_address=ANOTHER_CLIENT)
     with httpx.Client(base_url=target.settings.base_url, transport=transport) as http:
         yield http
@@ -117,27 +119,29 @@ def elsewhere(target: Target) -> Iterator[httpx.Client]:
 
 @rule("D1", "per-client")
 def test_users_of_one_publishable_key_do_not_spend_each_others_requests(
-    world: World, elsewhere: httpx.Client
+    world: World, other_client: httpx.Client
 ) -> None:
-    target = spent(world)
+    target = exhausted(world)
     headers = {target.settings.key_header: target.keys["narrow"]}
 
-    assert elsewhere.get("/api/v2/health", headers=headers).status_code == 200
+    assert other_client.get("/api/v2/health", headers=headers).status_code == 200
 
 
 @rule("D1", "not-forwarded")
 def test_a_client_does_not_become_another_by_saying_so(world: World) -> None:
-    target = spent(world)
+    target = exhausted(world)
     headers = {"X-Forwarded-For": "198.51.100.7"}
 
     answer = target.ask("GET", "/api/v2/health", key="narrow", headers=headers)
     answer.refuses("RATE_LIMITED")
 
 
-def spent(world: World) -> Target:
+def exhausted(world: World) -> Target:
     """Return the deployment after the narrow key has used up its requests from this address."""
     if "narrow" not in world.target.keys:
-        raise Lacking("no publishable key with small limits was given: give an operator's access")
+        raise RequirementMissing(
+            "no publishable key with small limits was given: give an operator's access"
+        )
     for _ in range(REQUESTS_MAX):
         if world.target.ask("GET", "/api/v2/health", key="narrow").status != 200:
             return world.target

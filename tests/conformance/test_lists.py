@@ -65,7 +65,7 @@ def test_lists_are_filtered(world: World) -> None:
         "refunded",
     ],
 )
-def test_lists_know_both_vocabularies(world: World, word: str) -> None:
+def test_lists_accept_both_vocabularies(world: World, word: str) -> None:
     states = {
         "pendingdeposit": "user_transfer_pending",
         "pendingwithdrawal": "ls_transfer_pending",

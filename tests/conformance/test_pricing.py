@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.signing import Lacking
-from tests.conformance.world import Route, World, cut_off
+from tests.conformance.signing import RequirementMissing
+from tests.conformance.world import Route, World, truncated
 
 rule = pytest.mark.rule
 ROUNDING = 1e-6
@@ -52,7 +52,7 @@ def test_the_legacy_rate_matches_the_limits(world: World) -> None:
         "destination_asset": route["destination_token"],
         "refuel": False,
     }
-    answer = world.target.see(
+    answer = world.target.observe(
         world.target.ask("POST", "/api/swap_rate", key=None, json=body), "[Rate]"
     )
 
@@ -69,7 +69,7 @@ def test_what_the_limits_allow_is_quoted(world: World, limit: str) -> None:
     limits = world.limits(route)
 
     assert 0 < limits["min_amount"] < limits["max_amount"]
-    quote = quoted(world, route, cut_off(Decimal(str(limits[limit])), route.source))
+    quote = quoted(world, route, truncated(Decimal(str(limits[limit])), route.source))
     assert quote["quote"]["requested_amount"] == limits[limit]
 
 
@@ -141,7 +141,7 @@ def test_own_inventory_is_listed_as_the_solver(world: World) -> None:
     assert [step["order"] for step in path] == sorted(step["order"] for step in path)
     assert all(step["provider"] == step["provider"].upper() for step in path)
     if {step["provider"] for step in path} != {"SOLVER"}:
-        raise Lacking("this route goes through a swap provider")
+        raise RequirementMissing("this route goes through a swap provider")
     # No other check can fail, because no refund_address is required.
     assert world.target.create(world.order())["quote"]["path"] == path
 
@@ -154,14 +154,14 @@ def test_a_route_through_a_provider_needs_a_refund_address(world: World) -> None
             answer = world.target.ask("POST", "/api/v2/swaps", json=world.order(route))
             answer.refuses("REFUND_ADDRESS_REQUIRED")
             return
-    raise Lacking("no route here goes through a swap provider")
+    raise RequirementMissing("no route here goes through a swap provider")
 
 
 @rule("D5", "default-slippage")
 def test_slippage_is_small_between_like_assets_and_larger_otherwise(world: World) -> None:
     route = world.native_route
     if route.source["asset"] != route.destination["asset"]:
-        raise Lacking("no coin here has a route to its like")
+        raise RequirementMissing("no coin here has a route to its like")
 
     assert quoted(world, route)["quote"]["slippage"] == 0.001
     assert quoted(world, world.other_asset_route)["quote"]["slippage"] == 0.005
@@ -192,7 +192,7 @@ def test_every_price_takes_what_a_creation_does(
     }
     route = routes.get(name, lambda: world.native_route)()
     if route is None:
-        raise Lacking("there is no Depository here")
+        raise RequirementMissing("there is no Depository here")
     query = {**route.query, name: value}
     if endpoint == "quote":
         limiting = {name: value} if name.startswith("use_") or name == "refuel" else {}
@@ -207,7 +207,7 @@ def test_too_low_inventory_is_distinguished_from_an_exceeded_limit(world: World)
         limits = world.target.ask("GET", "/api/v2/limits", params=route.query)
         if limits.status != 200:
             continue
-        above = cut_off(Decimal(str(limits.data["max_amount"])) * 2, route.source)
+        above = truncated(Decimal(str(limits.data["max_amount"])) * 2, route.source)
         query = {**route.query, "amount": above}
         answer = world.target.ask("GET", "/api/v2/quote", params=query)
         if answer.error["code"] == "INSUFFICIENT_LIQUIDITY":
@@ -215,7 +215,7 @@ def test_too_low_inventory_is_distinguished_from_an_exceeded_limit(world: World)
             assert error["metadata"]["AmountLimit"] == limits.data["max_amount"]
             return
         answer.refuses("GREATER_THAN_MAX_ERROR")
-    raise Lacking("every route here holds more than it allows")
+    raise RequirementMissing("every route here holds more than it allows")
 
 
 @rule("D2", "limits-with-amount")

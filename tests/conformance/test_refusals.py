@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.everything import STRANGE_HASH
+from tests.conformance.everything import UNKNOWN_HASH
 from tests.conformance.tables import Refusal, codes, refusals
-from tests.conformance.world import Route, UnusedKey, World, cut_off, new_address
+from tests.conformance.world import Route, UnusedKey, World, new_address, truncated
 
 ROWS = [
     pytest.param(row, id=row.situation, marks=pytest.mark.rule(row.section, row.situation))
@@ -91,7 +91,7 @@ class _Values(dict[str, str]):
             "signature": lambda: self.signer.sign(self._sign_step()[1]),
             "strange_signature": lambda: UnusedKey().sign(self._sign_step()[1]),
             "signer": lambda: self.signer.address,
-            "strange_hash": lambda: STRANGE_HASH,
+            "strange_hash": lambda: UNKNOWN_HASH,
             "network": lambda: world.native_route.source_network["name"],
             "token": lambda: world.native_route.source["symbol"],
             "two_million_letters": lambda: "x" * 2_000_000,
@@ -119,7 +119,7 @@ class _Values(dict[str, str]):
     def _amount(self, limit: str, times: str) -> str:
         route = self._world.native_route
         limits = self._world.limits(route, **_depository(self._world))
-        return cut_off(Decimal(str(limits[limit])) * Decimal(times), route.source)
+        return truncated(Decimal(str(limits[limit])) * Decimal(times), route.source)
 
 
 def _query(route: Route) -> str:

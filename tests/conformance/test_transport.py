@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.conformance.everything import HINTED_HASH
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import codes
 from tests.conformance.target import Target
 from tests.conformance.world import World, new_address
@@ -48,7 +48,7 @@ def names(header: str) -> set[str]:
 def test_keys_may_come_in_a_header_of_another_name(target: Target, spell: Any) -> None:
     alias = target.settings.key_alias
     if alias is None:
-        raise Lacking("no alias of the key header was given (CONFORMANCE_KEY_ALIAS)")
+        raise RequirementMissing("no alias of the key header was given (CONFORMANCE_KEY_ALIAS)")
     headers = {spell(alias): target.keys["secret"]}
 
     assert target.ask("GET", "/api/v2/networks", key=None, headers=headers).status == 200
@@ -175,7 +175,7 @@ def test_one_unpaid_swap_too_many_is_refused(world: World) -> None:
 
 def limited_key(target: Target) -> None:
     if "limited" not in target.keys:
-        raise Lacking("no key with small limits was given: give stack.json")
+        raise RequirementMissing("no key with small limits was given: give stack.json")
 
 
 # Names that an endpoint does not accept
@@ -234,7 +234,7 @@ def test_names_that_are_ignored_are_listed(world: World) -> None:
     created = world.target.ask("POST", "/api/v2/swaps", json=order)
     known = world.target.ask("POST", "/api/v2/swaps", json=world.order())
 
-    assert world.target.see(created, "PreparedSwapResponse")
+    assert world.target.observe(created, "PreparedSwapResponse")
     assert names(created.headers["x-ignored"]) == {"app_name", "colour"}
     assert "x-ignored" not in known.headers
 
@@ -341,7 +341,7 @@ def test_what_the_caller_has_is_not_sent_again(world: World, path: str) -> None:
     first = world.target.ask("GET", path)
     tag = first.headers.get("etag")
     if tag is None:
-        raise Lacking("answers have no ETag here")
+        raise RequirementMissing("answers have no ETag here")
 
     again = world.target.ask("GET", path, headers={"If-None-Match": tag})
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.paid import Journey, Paid
 from tests.conformance.receiver import REDIRECT, Delivery, Receiver
-from tests.conformance.signing import Lacking
+from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import enums, fields_of
 from tests.conformance.world import World
 
@@ -35,7 +35,7 @@ def reported_swap(world: World, paid: Paid, receiver: Receiver) -> Mapping[str, 
     """Return a swap with webhooks: a paid one, or a pending one where none can be paid."""
     try:
         journey = paid.by_depository
-    except Lacking:
+    except RequirementMissing:
         receiver.about(world.swap["swap"]["id"], "user_transfer_pending")
         return dict(world.swap["swap"])
     receiver.about(journey.id, "completed")

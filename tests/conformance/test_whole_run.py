@@ -105,13 +105,13 @@ def test_the_message_of_a_validation_error_names_the_field(answers: Sequence[Ans
     refusals = [one for one in answers if one.status >= 400 and "field_errors" in metadata_of(one)]
     invalid = [one for one in answers if one.status == 400 and code_of(one) == INVALID]
 
-    assert are_all([one for one in refusals if code_of(one) == INVALID], says_a_field)
+    assert are_all([one for one in refusals if code_of(one) == INVALID], names_field)
     assert are_all(refusals, lambda one: all(metadata_of(one)["field_errors"].values()))
     # A body that is no JSON object has no fields.
     assert are_all(invalid, lambda one: one in refusals or "body" in one.error["message"])
 
 
-def says_a_field(answer: Answer) -> bool:
+def names_field(answer: Answer) -> bool:
     return any(field in answer.error["message"] for field in metadata_of(answer)["field_errors"])
 
 

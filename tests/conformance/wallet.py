@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import httpx
 
-from tests.conformance.signing import Account, Lacking, needs_signing, sign
+from tests.conformance.signing import Account, RequirementMissing, needs_signing, sign
 
 TIP: Final = 1_000_000_000
 GAS_APPROVE: Final = 100_000
@@ -26,10 +26,10 @@ class Chain:
     def of(cls, network: Mapping[str, Any]) -> Chain:
         """Return a network's chain, at its public node.
 
-        :raises Lacking: where no node is configured.
+        :raises RequirementMissing: where no node is configured.
         """
         if not network["node_url"]:
-            raise Lacking(f"nobody is told a node of {network['name']}")
+            raise RequirementMissing(f"nobody is told a node of {network['name']}")
         return cls(network["node_url"])
 
     def call(self, method: str, *params: Any) -> Any:
@@ -111,11 +111,11 @@ class Wallets:
 
     def on(self, network: str, number: int = -1) -> Wallet:
         """
-        :raises Lacking: where none is configured.
+        :raises RequirementMissing: where none is configured.
         """
         described = self._networks.get(network)
         if described is None or not described.get("users"):
-            raise Lacking(
+            raise RequirementMissing(
                 "no swap can be paid: give a wallet (stack.json), or the key of a sandbox"
             )
         needs_signing()

@@ -10,7 +10,7 @@ from functools import cached_property
 from time import monotonic, sleep
 from typing import Any, Final
 
-from tests.conformance.signing import Account, Lacking, needs_signing, sign
+from tests.conformance.signing import Account, RequirementMissing, needs_signing, sign
 from tests.conformance.target import Target
 
 GASLESS_WITHIN_SECONDS: Final = 15  # a deployment reads its chains first after its start
@@ -55,7 +55,7 @@ class Parties:
 class UnusedKey:
     """A new key; its address has no balance and no transaction.
 
-    :raises Lacking: where no signing library is installed.
+    :raises RequirementMissing: where no signing library is installed.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class World:
         self.target = target
         self._kept_since = monotonic()
 
-    def forget_what_lapses(self) -> None:
+    def reset_lapsing(self) -> None:
         """Before a test, forget old swaps that will have ended, so that new ones are created."""
         is_old = monotonic() - self._kept_since > KEPT_SECONDS
         if self.target.settings.is_sandbox and is_old:
@@ -102,7 +102,7 @@ class World:
     @cached_property
     def gasless_route(self) -> Route:
         """
-        :raises Lacking: where no token can be deposited by a signature.
+        :raises RequirementMissing: where no token can be deposited by a signature.
         """
         return self._route(lambda token: token["supports_gasless_deposit"])
 
@@ -124,7 +124,7 @@ class World:
         limits = self.limits(route, **query)
         least, most = (Decimal(str(limits[name])) for name in ("min_amount", "max_amount"))
         wanted = min(least * TIMES_MINIMUM, (least + most) / 2)
-        return cut_off(wanted, route.source)
+        return truncated(wanted, route.source)
 
     def order(self, route: Route | None = None, **more: Any) -> dict[str, Any]:
         """Return the body of a creation; by default it is funded through the Depository."""
@@ -148,10 +148,10 @@ class World:
 
     def needs_depository(self) -> None:
         """
-        :raises Lacking: where there is none.
+        :raises RequirementMissing: where there is none.
         """
         if not self.usual_funding:
-            raise Lacking("there is no Depository here")
+            raise RequirementMissing("there is no Depository here")
 
     def wait_for(self, condition: Callable[[], Any], *, within: float = 10) -> Any:
         """Return the first true result."""
@@ -163,10 +163,10 @@ class World:
 
     def needs_key(self, kind: str) -> None:
         """
-        :raises Lacking: where no such key is configured.
+        :raises RequirementMissing: where no such key is configured.
         """
         if kind not in self.target.keys:
-            raise Lacking(f"no {kind} key was given")
+            raise RequirementMissing(f"no {kind} key was given")
 
     @cached_property
     def routes(self) -> Sequence[Route]:
@@ -184,7 +184,7 @@ class World:
     @cached_property
     def other_asset_route(self) -> Route:
         """
-        :raises Lacking: where every route ends at the asset that it starts from.
+        :raises RequirementMissing: where every route ends at the asset that it starts from.
         """
         start = self.native_route
         query = {
@@ -195,12 +195,12 @@ class World:
             for token in network["tokens"]:
                 if token["asset"] != start.source["asset"]:
                     return Route(start.source_network, start.source, network, token)
-        raise Lacking("every route here ends at the asset that it starts from")
+        raise RequirementMissing("every route here ends at the asset that it starts from")
 
     @cached_property
     def route_without_depository(self) -> Route:
         """
-        :raises Lacking: where every network has one.
+        :raises RequirementMissing: where every network has one.
         """
         for network in self.networks:
             route = self._route(lambda token: True, networks={network["name"]})
@@ -208,12 +208,12 @@ class World:
             answer = self.target.ask("GET", "/api/v2/limits", params=query)
             if answer.status != OK and answer.error.get("code") == "UNSUPPORTED_DEPOSITORY":
                 return route
-        raise Lacking("every network here has a Depository")
+        raise RequirementMissing("every network here has a Depository")
 
     @cached_property
     def route_without_deposit_addresses(self) -> Route:
         """
-        :raises Lacking: where every network offers deposit addresses.
+        :raises RequirementMissing: where every network offers deposit addresses.
         """
         lacking = {
             n["name"] for n in self.networks if "deposit_address" not in n["deposit_methods"]
@@ -224,7 +224,7 @@ class World:
     @cached_property
     def route_without_gasless(self) -> Route:
         """
-        :raises Lacking: where every token can be deposited by a signature.
+        :raises RequirementMissing: where every token can be deposited by a signature.
         """
         what = "every token here takes gasless deposits"
         return self._route(lambda token: not token["supports_gasless_deposit"], what=what)
@@ -263,7 +263,7 @@ class World:
     @cached_property
     def deposit_address_swap(self) -> Mapping[str, Any]:
         """
-        :raises Lacking: where no network offers deposit addresses.
+        :raises RequirementMissing: where no network offers deposit addresses.
         """
         return self.target.create(self.order(self.deposit_address_route, use_deposit_address=True))
 
@@ -305,7 +305,7 @@ class World:
                     found = self._destination(network, token)
                     if found is not None:
                         return Route(network, token, *found)
-        raise Lacking(what)
+        raise RequirementMissing(what)
 
     def _destination(
         self, network: Mapping[str, Any], token: Mapping[str, Any]
@@ -325,6 +325,6 @@ def new_address() -> str:
     return f"0x{secrets.token_hex(20)}"
 
 
-def cut_off(amount: Decimal, token: Mapping[str, Any]) -> str:
+def truncated(amount: Decimal, token: Mapping[str, Any]) -> str:
     unit = Decimal(1).scaleb(-int(token["precision"]))
     return format(amount.quantize(unit, ROUND_DOWN), "f")

@@ -69,13 +69,13 @@ class Chain:
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
         """Stop automatic blocks; blocks are made only on request."""
-        with self.unhurried():
+        with self.interval_mining_only():
             await self.call("evm_setIntervalMining", 0)
             try:
                 yield
             finally:
                 await self.call("evm_setIntervalMining", BLOCK_SECONDS)
 
-    def unhurried(self) -> AbstractContextManager[None]:
+    def interval_mining_only(self) -> AbstractContextManager[None]:
         """Limit blocks to the chain's own interval of a second."""
-        return ticking.unhurried(self._url)
+        return ticking.interval_mining_only(self._url)

@@ -43,7 +43,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 def idle_after_test(stack: Stack) -> Iterator[None]:
     """Wait until no work is due, so that every test starts with an idle stack."""
     yield
-    run_unless_broken(stack, rest)
+    run_unless_broken(stack, wait_for_rest)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -64,14 +64,17 @@ def run_unless_broken(stack: Stack, what: Callable[[Stack], Coroutine[Any, Any, 
         raise
 
 
-async def rest(stack: Stack) -> None:
+async def wait_for_rest(stack: Stack) -> None:
     """
     :raises AssertionError: with the work that is still due after the timeout.
     """
-    if stack.rested is not None and await what_was_done(stack.description) == stack.rested:
+    if (
+        stack.state_at_rest is not None
+        and await what_was_done(stack.description) == stack.state_at_rest
+    ):
         return  # the test changed nothing
     await wait_until_idle(stack.description)
-    stack.rested = await what_was_done(stack.description)
+    stack.state_at_rest = await what_was_done(stack.description)
 
 
 async def check(stack: Stack) -> None:

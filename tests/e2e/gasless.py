@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from eth_account import Account
 
-from tests.e2e.outside import FINAL, Finished, Outside, Route, User, new_address
+from tests.e2e.outside import FINAL, FinishedSwap, Outside, Route, User, new_address
 from tests.support.waiting import until
 
 
@@ -67,7 +67,7 @@ async def status(outside: Outside, swap_id: str) -> Mapping[str, Any]:
 
 async def gasless_swap(
     outside: Outside, route: Route, *, user: int = 0, recipient: str | None = None, **more: object
-) -> Finished:
+) -> FinishedSwap:
     """Create a swap, sign its typed data, and follow it to its end."""
     await offered(outside, route.source_network, route.source_token)
     signer, to = outside.user(route.source_network, user), recipient or new_address()
@@ -79,4 +79,4 @@ async def gasless_swap(
     assert answer["error"] is None, answer
     seen = await outside.follow(swap_id, to=FINAL)
     sent = (await status(outside, swap_id))["transaction"]["transaction_hash"]
-    return Finished(prepared, to, [sent], seen)
+    return FinishedSwap(prepared, to, [sent], seen)

@@ -42,7 +42,7 @@ UNPUBLISHED: LiteralString = "SELECT count(*) FROM {source}.outbox WHERE publish
 # Outbox messages that a reader of their topic has not handled. Consumers that only count may pause,
 # so
 # their recent messages are no due work.
-UNHEARD: LiteralString = """
+UNREAD: LiteralString = """
 SELECT count(*) FROM {consumer}.watermark AS mark
 JOIN {source}.outbox AS sent
   ON sent.topic = mark.topic AND (sent.xid, sent.id) > (mark.xid, mark.id)
@@ -69,7 +69,7 @@ def _counts() -> Iterator[tuple[LiteralString, LiteralString]]:
     for source in SOURCES:
         yield f"unpublished of {source}", UNPUBLISHED.format(source=source)
         for consumer in CONSUMERS:
-            unheard = UNHEARD.format(source=source, consumer=consumer)
+            unheard = UNREAD.format(source=source, consumer=consumer)
             yield f"{source}, unheard by {consumer}", unheard
 
 

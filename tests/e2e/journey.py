@@ -9,17 +9,17 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.outside import FinishedSwap, Outside, Route
 from tests.e2e.webhooks import Delivery, deliveries_upto
 from tests.plugins.stack import Stack
 
 STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 
 
-def travel(stack: Stack, route: Route, **more: Any) -> Finished:
+def run_journey(stack: Stack, route: Route, **more: Any) -> FinishedSwap:
     """Run one swap and return when all of its effects are complete."""
 
-    async def there() -> Finished:
+    async def there() -> FinishedSwap:
         async with Outside(stack.description) as outside:
             done = await outside.swap(route, **more)
             await deliveries_upto(stack.received(), done.id, STATUSES)
@@ -33,19 +33,19 @@ class CompletedJourney:
 
     route: Route
 
-    def test_shows_its_statuses_in_order(self, done: Finished) -> None:
+    def test_shows_its_statuses_in_order(self, done: FinishedSwap) -> None:
         # Polling may miss a short status; the webhooks include every status.
         assert done.statuses == [status for status in STATUSES if status in done.statuses]
         assert {STATUSES[0], STATUSES[-1]} <= set(done.statuses)
 
-    def test_is_never_completed_without_its_payout(self, done: Finished) -> None:
+    def test_is_never_completed_without_its_payout(self, done: FinishedSwap) -> None:
         for answer in done.seen:
             if answer["swap"]["status"] == "completed":
                 [output] = [t for t in answer["swap"]["transactions"] if t["type"] == "output"]
                 assert output["transaction_hash"] is not None
                 assert output["status"] == "completed"
 
-    def test_shows_the_deposit_that_the_user_sent(self, done: Finished) -> None:
+    def test_shows_the_deposit_that_the_user_sent(self, done: FinishedSwap) -> None:
         deposit = done.transaction("input")
 
         assert deposit["transaction_hash"] == done.sent[-1]
@@ -53,7 +53,7 @@ class CompletedJourney:
         assert deposit["confirmations"] == deposit["max_confirmations"] > 0
 
     async def test_pays_the_recipient_what_was_quoted(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         network, symbol = self.route.destination_network, self.route.destination_token
         token = done.last["swap"]["destination_token"]
@@ -68,7 +68,7 @@ class CompletedJourney:
         assert done.transaction("output")["to"] == done.recipient
 
     def test_sends_a_webhook_for_each_status_that_two_libraries_verify(
-        self, done: Finished, stack: Stack
+        self, done: FinishedSwap, stack: Stack
     ) -> None:
         deliveries = self._deliveries(stack, done)
 
@@ -81,7 +81,7 @@ class CompletedJourney:
             assert one.payload["quote"]["receive_amount"] > 0
 
     async def test_is_found_by_the_hash_of_its_deposit_and_of_its_payout(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         for kind in ("input", "output"):
             transaction_hash = done.transaction(kind)["transaction_hash"]
@@ -89,13 +89,15 @@ class CompletedJourney:
                 found = await outside.partner().get(f"/swaps/by_transaction_hash/{spelling}")
                 assert found["swap"] == done.last["swap"]
 
-    async def test_is_listed_under_its_recipient(self, done: Finished, outside: Outside) -> None:
+    async def test_is_listed_under_its_recipient(
+        self, done: FinishedSwap, outside: Outside
+    ) -> None:
         for address in (done.recipient, done.recipient.lower()):
             [found] = await outside.partner().get("/swaps", address=address)
             assert found["swap"] == done.last["swap"]
             assert found["deposit_actions"] == []
 
-    def _deliveries(self, stack: Stack, done: Finished) -> list[Delivery]:
+    def _deliveries(self, stack: Stack, done: FinishedSwap) -> list[Delivery]:
         return asyncio.run(deliveries_upto(stack.received(), done.id, STATUSES))
 
 

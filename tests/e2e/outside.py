@@ -59,7 +59,7 @@ class Refused(AssertionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedSwap:
     """A swap from its creation to its end, as its partner reads it."""
 
     prepared: Mapping[str, Any]
@@ -339,13 +339,13 @@ class Outside:
         within: float = FOLLOWED_SECONDS,
         every: float = POLL_SECONDS,
         **more: object,
-    ) -> Finished:
+    ) -> FinishedSwap:
         """Create a swap, fund it by its actions, and follow it to its end."""
         recipient = new_address()
         prepared = await self.partner().create(route, recipient, **more)
         sent = await self.fund(prepared, route, user=user)
         seen = await self.follow(prepared["swap"]["id"], within=within, every=every)
-        return Finished(prepared, recipient, sent, seen)
+        return FinishedSwap(prepared, recipient, sent, seen)
 
     async def fund(
         self, prepared: Mapping[str, Any], route: Route, *, user: int = 0, value: int | None = None

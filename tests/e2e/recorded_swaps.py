@@ -27,7 +27,7 @@ from swap_runtime.settings import KafkaSettings
 from swap_stack.sandbox.outcomes import PREFIX
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside, Partner
-from tests.e2e.sandbox_swaps import CASES, MUCH, Case, Played, play
+from tests.e2e.sandbox_swaps import CASES, LARGE_ROUTE, Case, Played, play
 from tests.e2e.webhooks import Delivery, deliveries_upto
 
 RECORDING: Final = Path(__file__).with_name("recorded_swaps.json")
@@ -67,7 +67,7 @@ VOLATILE: Final = frozenset(
 CATALOGUE_OBJECTS: Final = ("network", "token")
 
 
-async def play_and_record(
+async def run_and_record(
     description: Mapping[str, Any], received: Path, partners: Mapping[bool, Partner]
 ) -> tuple[Mapping[str, Played | BaseException], Mapping[str, Any]]:
     """Run all cases at once; return their results, and the record of those that ended.
@@ -75,7 +75,7 @@ async def play_and_record(
     :param partners: by whether their swaps have a lifetime of seconds.
     """
     # A reorg and a slow deposit need blocks at the chain's own interval.
-    with Chain.of(description, MUCH.source_network).unhurried():
+    with Chain.of(description, LARGE_ROUTE.source_network).interval_mining_only():
         played = await asyncio.gather(
             *(play(partners[case.is_short_lived], case) for case in CASES), return_exceptions=True
         )
@@ -223,7 +223,7 @@ async def record(
             False: outside.partner("sandbox"),
             True: Partner(http, short_lived, patience=0),
         }
-        _, made = await play_and_record(description, received, partners)
+        _, made = await run_and_record(description, received, partners)
     return made
 
 

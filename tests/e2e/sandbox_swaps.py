@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from swap_stack.sandbox.outcomes import MEANINGS, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome
 from tests.e2e.outside import Partner, Route, new_address
 from tests.support.waiting import until
 
@@ -14,8 +14,8 @@ COIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")
 THOUSANDS: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "4000")
 # On a separate chain, because a reorg delays every swap with a deposit in that block.
-MUCH: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "12000")
-LITTLE: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "25")
+LARGE_ROUTE: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "12000")
+SMALL_ROUTE: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "25")
 SIGNED: Final = {"use_depository": False, "use_gasless": True}
 DIRECT: Final = {"use_depository": False}
 ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
@@ -67,8 +67,8 @@ CASES: Final = (
     Case("more", Outcome.OVER, "completed", PAID, revision=1),
     Case("more of a token", Outcome.OVER, "completed", PAID, route=TOKEN, revision=1),
     Case("late", Outcome.LATE, "expired", ("input", "refund"), is_short_lived=True),
-    Case("a reorg", Outcome.REORGED, "completed", PAID, route=MUCH),
-    Case("a reorg of what counts at once", Outcome.REORGED, "completed", PAID, route=LITTLE),
+    Case("a reorg", Outcome.REORGED, "completed", PAID, route=LARGE_ROUTE),
+    Case("a reorg of what counts at once", Outcome.REORGED, "completed", PAID, route=SMALL_ROUTE),
     Case(
         "a payout that fails",
         Outcome.PAYOUT_FAILS,
@@ -109,7 +109,7 @@ CASES: Final = (
         is_short_lived=True,
         options=SIGNED,
     ),
-    Case("slow confirmation", Outcome.SLOW, "completed", PAID, route=MUCH),
+    Case("slow confirmation", Outcome.SLOW, "completed", PAID, route=LARGE_ROUTE),
     Case("a webhook that fails", Outcome.WEBHOOK_FAILS, "completed", PAID),
 )
 
@@ -141,7 +141,7 @@ async def play(partner: Partner, case: Case) -> Played:
     options = dict(case.options or {})
     if case.is_refundable:
         options["refund_address"] = new_address()
-    recipient = MEANINGS[case.outcome].address
+    recipient = OUTCOME_DESCRIPTIONS[case.outcome].address
     prepared = await partner.create(case.route, recipient, **options)
     swap_id = prepared["swap"]["id"]
     seen: list[Mapping[str, Any]] = []

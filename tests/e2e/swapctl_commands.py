@@ -15,13 +15,13 @@ PATIENCE_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     code: int
     output: Any
     error: str
 
 
-async def swapctl(stack: Stack, *arguments: str, stack_file: Path | None = None) -> Ended:
+async def swapctl(stack: Stack, *arguments: str, stack_file: Path | None = None) -> CommandResult:
     """
     :param stack_file: another description than the stack's own.
     """
@@ -35,9 +35,9 @@ async def swapctl(stack: Stack, *arguments: str, stack_file: Path | None = None)
     async with asyncio.timeout(PATIENCE_SECONDS):
         output, error = await process.communicate()
     assert process.returncode is not None
-    return Ended(process.returncode, json.loads(output or "null"), error.decode())
+    return CommandResult(process.returncode, json.loads(output or "null"), error.decode())
 
 
-def of(ended: Ended, part: str) -> list[dict[str, str]]:
+def of(ended: CommandResult, part: str) -> list[dict[str, str]]:
     """Return the rows of a part of the deployment."""
     return [row for row in ended.output if row["part"].startswith(part)]

@@ -21,7 +21,7 @@ COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.31")
 TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")
 
 
-async def sent_plainly(outside: Outside, route: Route, prepared: Mapping[str, Any]) -> str:
+async def send_without_memo(outside: Outside, route: Route, prepared: Mapping[str, Any]) -> str:
     """Send the swap's amount without its memo, as from the form of a wallet."""
     [action] = prepared["deposit_actions"]
     arguments = action["encoded_args"]
@@ -52,7 +52,7 @@ async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
     before = await suspended(stack)
     prepared = await outside.partner().create(route, new_address(), use_depository=False)
     swap_id = prepared["swap"]["id"]
-    sent = await sent_plainly(outside, route, prepared)
+    sent = await send_without_memo(outside, route, prepared)
     transfer = await waiting(outside, swap_id, sent)
     assert (transfer["status"], transfer["transaction_hash"]) == ("attachable", sent)
     user = outside.user(route.source_network)

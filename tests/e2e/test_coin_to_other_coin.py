@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.journey import CompletedJourney, travel
-from tests.e2e.outside import Finished, Route
+from tests.e2e.journey import CompletedJourney, run_journey
+from tests.e2e.outside import FinishedSwap, Route
 from tests.plugins.stack import Stack
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1")
 
 
 @pytest.fixture(scope="module")
-def done(stack: Stack) -> Finished:
-    return travel(stack, ROUTE)
+def done(stack: Stack) -> FinishedSwap:
+    return run_journey(stack, ROUTE)
 
 
 class TestCoinToOtherCoin(CompletedJourney):
     route = ROUTE
 
-    def test_shows_the_payout_with_its_hash_before_it_is_completed(self, done: Finished) -> None:
+    def test_shows_the_payout_with_its_hash_before_it_is_completed(
+        self, done: FinishedSwap
+    ) -> None:
         shown = [
             output
             for answer in done.seen

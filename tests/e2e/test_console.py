@@ -19,7 +19,7 @@ import pytest
 
 from tests.e2e.claims import suspended
 from tests.e2e.outside import Outside, Route, new_address
-from tests.e2e.test_attached_transfers import sent_plainly
+from tests.e2e.test_attached_transfers import send_without_memo
 from tests.plugins.stack import Stack
 from tests.support.browser import Page, find_browser, opened
 from tests.support.screens import AXE, NARROW, WIDE, look, violations
@@ -164,7 +164,7 @@ async def test_two_operators_need_browsers_alone(
     stack: Stack, outside: Outside, operators: tuple[Operator, Operator]
 ) -> None:
     first, second = operators
-    await look_around(first)
+    await visit_pages(first)
     await pay_claimable(stack, outside, first, second)
     await lift_stop(stack, first, second)
     await release_parked(stack, first)
@@ -175,7 +175,7 @@ async def test_two_operators_need_browsers_alone(
     assert first.page.complaints + second.page.complaints == []
 
 
-async def look_around(first: Operator) -> None:
+async def visit_pages(first: Operator) -> None:
     await first.go("/")
     assert "What waits" in await first.text()
     await first.picture("overview", "dark")
@@ -213,7 +213,7 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
 async def receive_without_swap(stack: Stack, outside: Outside) -> int:
     before = {row["id"] for row in await suspended(stack)}
     prepared = await outside.partner().create(COIN, new_address(), use_depository=False)
-    await sent_plainly(outside, COIN, prepared)
+    await send_without_memo(outside, COIN, prepared)
 
     async def came() -> list[int]:
         return [row["id"] for row in await suspended(stack) if row["id"] not in before]

@@ -59,7 +59,7 @@ class Partner:
         self.url = url
         self.faults: list[object] = []
 
-    async def look_around(self, name: str) -> None:
+    async def visit_pages(self, name: str) -> None:
         """Check the page in every scheme and width, and record its problems."""
         for scheme, width in LOOKS:
             await look(self.page, scheme, width)
@@ -148,7 +148,7 @@ async def test_a_partner_needs_a_browser_alone(partner: Partner, stack: Stack) -
     name = "ada" if GUIDE else f"ada-{stack.places.var.name}"
     await join(partner, f"{name}@shop.example")
     await make_app_and_key(partner)
-    receiver = await let_bench_in(partner)
+    receiver = await join_bench(partner)
     await add_webhook(partner, receiver)
     await see_swap_complete(partner)
     await find_attempt_and_resend(partner)
@@ -164,7 +164,7 @@ async def join(partner: Partner, email: str) -> None:
     await partner.page.until(LOADED)
     await partner.fill(email=email, password=PASSWORD)
     await partner.press("Join")
-    await partner.look_around("start")
+    await partner.visit_pages("start")
 
 
 async def make_app_and_key(partner: Partner) -> None:
@@ -174,16 +174,16 @@ async def make_app_and_key(partner: Partner) -> None:
     await partner.fill(label=f"server {HOSTILE}")
     await partner.press("Make key")
     assert "svc_test_" in await partner.text(".secret")
-    await partner.look_around("keys")
+    await partner.visit_pages("keys")
     await partner.follow("Home")
     assert "Getting started" in await partner.text()
-    await partner.look_around("steps")
+    await partner.visit_pages("steps")
 
 
-async def let_bench_in(partner: Partner) -> str:
+async def join_bench(partner: Partner) -> str:
     """Return the URL at which the bench receives webhooks."""
     await partner.follow("Test bench")
-    await partner.look_around("bench-closed")
+    await partner.visit_pages("bench-closed")
     await partner.press("Make the key and hand it over")
     return await partner.text("main > p > code")
 
@@ -193,7 +193,7 @@ async def add_webhook(partner: Partner, url: str) -> None:
     await partner.fill(url=url)
     await partner.press("Add endpoint")
     assert "whsec_" in await partner.text(".secret")
-    await partner.look_around("webhook")
+    await partner.visit_pages("webhook")
 
 
 async def see_swap_complete(partner: Partner) -> None:
@@ -202,7 +202,7 @@ async def see_swap_complete(partner: Partner) -> None:
     await partner.fill(amount="0.000000001", reference_id=HOSTILE)
     await partner.press("Create the swap")
     assert "0." in await partner.text("#trouble-amount"), await partner.text()
-    await partner.look_around("bench")
+    await partner.visit_pages("bench")
     await partner.fill(amount="0.1", outcome="completed")
     await partner.press("Create the swap")
     await partner.page.value("window.isSamePage = true")
@@ -212,7 +212,7 @@ async def see_swap_complete(partner: Partner) -> None:
     shown = await partner.text()
     assert HOSTILE in shown
     assert "Payout" in shown
-    await partner.look_around("swap")
+    await partner.visit_pages("swap")
 
 
 async def find_attempt_and_resend(partner: Partner) -> None:
@@ -224,7 +224,7 @@ async def find_attempt_and_resend(partner: Partner) -> None:
     await partner.press("Resend")
     await partner.until_shown("The message is sent again.")
     await partner.page.until("document.querySelectorAll('.attempt').length === 2")
-    await partner.look_around("message")
+    await partner.visit_pages("message")
 
 
 async def see_figures(partner: Partner) -> None:
@@ -233,6 +233,6 @@ async def see_figures(partner: Partner) -> None:
     home = await partner.text()
     assert "Getting started" not in home
     assert "100.0 %" in home
-    await partner.look_around("home")
+    await partner.visit_pages("home")
     await partner.follow("100.0 %")
     assert "1 in all" in await partner.text()

@@ -17,8 +17,8 @@ from swap_stack.places import ROOT
 from tests.e2e.chains import Chain
 from tests.e2e.claims import claim_of, suspended
 from tests.e2e.idle_stack import wait_until_idle
-from tests.e2e.journey import CompletedJourney, travel
-from tests.e2e.outside import Finished, Outside, Route, User, call_data, new_address
+from tests.e2e.journey import CompletedJourney, run_journey
+from tests.e2e.outside import FinishedSwap, Outside, Route, User, call_data, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
@@ -30,16 +30,16 @@ ROUTES = pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
 
 
 @pytest.fixture(scope="class")
-def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
+def done(stack: Stack, request: pytest.FixtureRequest) -> FinishedSwap:
     route: Route = request.cls.route
-    return travel(stack, route, **BY_ADDRESS)
+    return run_journey(stack, route, **BY_ADDRESS)
 
 
 @pytest.mark.each_broker
 class TestCoin(CompletedJourney):
     route = COIN
 
-    def test_shows_the_deposit_that_the_user_sent(self, done: Finished) -> None:
+    def test_shows_the_deposit_that_the_user_sent(self, done: FinishedSwap) -> None:
         deposit = done.transaction("input")
 
         # No log contains the transaction: the balance was counted, and the transaction was looked
@@ -51,7 +51,7 @@ class TestCoin(CompletedJourney):
         assert deposit["confirmations"] == deposit["max_confirmations"] > 0
 
     async def test_is_found_by_the_hash_of_its_deposit_and_of_its_payout(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         for kind in ("input", "output"):
             transaction_hash = done.transaction(kind)["transaction_hash"]
@@ -59,7 +59,7 @@ class TestCoin(CompletedJourney):
             assert found["swap"] == done.last["swap"]
 
     async def test_leaves_nothing_at_its_address(
-        self, done: Finished, outside: Outside, stack: Stack
+        self, done: FinishedSwap, outside: Outside, stack: Stack
     ) -> None:
         await is_swept(stack, outside, self.route, done)
 
@@ -67,7 +67,7 @@ class TestCoin(CompletedJourney):
 class TestToken(CompletedJourney):
     route = TOKEN
 
-    def test_asks_an_operator_for_a_transfer(self, done: Finished) -> None:
+    def test_asks_an_operator_for_a_transfer(self, done: FinishedSwap) -> None:
         [action] = done.prepared["deposit_actions"]
 
         assert action["type"] == "manual_transfer"
@@ -76,7 +76,7 @@ class TestToken(CompletedJourney):
         assert done.prepared["swap"]["use_deposit_address"] is True
 
     async def test_leaves_nothing_at_its_address(
-        self, done: Finished, outside: Outside, stack: Stack
+        self, done: FinishedSwap, outside: Outside, stack: Stack
     ) -> None:
         await is_swept(stack, outside, self.route, done)
 
@@ -250,7 +250,7 @@ class TestRefunds:
 class TestSweeps:
     @ROUTES
     @pytest.mark.fault("W24")
-    async def test_w24_an_external_sweep_before_ours_takes_nothing(
+    async def test_w24_an_external_sweep_before_the_services_changes_nothing(
         self, outside: Outside, route: Route
     ) -> None:
         """The user sweeps the address with the next transaction."""
@@ -315,7 +315,7 @@ async def refunded(outside: Outside, swap_id: str) -> Mapping[str, Any]:
     return dict(swap)
 
 
-async def is_swept(stack: Stack, outside: Outside, route: Route, done: Finished) -> None:
+async def is_swept(stack: Stack, outside: Outside, route: Route, done: FinishedSwap) -> None:
     """Wait until a swap's address is empty on the chain and in the ledger."""
     address = done.prepared["deposit_actions"][0]["to_address"]
     query = (
@@ -335,12 +335,12 @@ async def is_swept(stack: Stack, outside: Outside, route: Route, done: Finished)
 async def is_followed(stack: Stack, address: str) -> bool:
     query = "SELECT position IS NOT NULL FROM chain_watcher.deposit_target WHERE address = %s"
 
-    async def taken_up() -> bool:
+    async def is_watched() -> bool:
         async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
             row = await (await connection.execute(query, (address,))).fetchone()
         return row == (True,)
 
-    return bool(await until(taken_up, what="the address is followed"))
+    return bool(await until(is_watched, what="the address is followed"))
 
 
 async def through_a_wallet(user: User, action: Mapping[str, Any]) -> None:

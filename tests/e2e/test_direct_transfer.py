@@ -14,8 +14,8 @@ from web3.types import TxParams
 from swap_stack.places import ROOT
 from tests.e2e.claims import claim_of, has_no_deposit, suspended
 from tests.e2e.idle_stack import wait_until_idle
-from tests.e2e.journey import CompletedJourney, travel
-from tests.e2e.outside import Finished, Outside, Route, User, call_data, new_address
+from tests.e2e.journey import CompletedJourney, run_journey
+from tests.e2e.outside import FinishedSwap, Outside, Route, User, call_data, new_address
 from tests.plugins.stack import Stack
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
@@ -28,15 +28,17 @@ SAFE_EXECUTE = (
 
 
 @pytest.fixture(scope="class")
-def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
+def done(stack: Stack, request: pytest.FixtureRequest) -> FinishedSwap:
     route: Route = request.cls.route
-    return travel(stack, route, **DIRECT)
+    return run_journey(stack, route, **DIRECT)
 
 
 class TestCoin(CompletedJourney):
     route = COIN
 
-    def test_is_asked_for_as_a_value_with_a_memo(self, done: Finished, outside: Outside) -> None:
+    def test_is_asked_for_as_a_value_with_a_memo(
+        self, done: FinishedSwap, outside: Outside
+    ) -> None:
         [action] = done.prepared["deposit_actions"]
         treasury = outside.networks[COIN.source_network]["contracts"]["treasury"]
 
@@ -50,7 +52,9 @@ class TestCoin(CompletedJourney):
 class TestToken(CompletedJourney):
     route = TOKEN
 
-    def test_is_asked_for_as_a_call_of_the_token(self, done: Finished, outside: Outside) -> None:
+    def test_is_asked_for_as_a_call_of_the_token(
+        self, done: FinishedSwap, outside: Outside
+    ) -> None:
         [action] = done.prepared["deposit_actions"]
         treasury = outside.networks[TOKEN.source_network]["contracts"]["treasury"]
 
@@ -61,7 +65,7 @@ class TestToken(CompletedJourney):
         call = call_data("transfer(address,uint256)", treasury, 1205 * 10**5)
         assert action["call_data"] == f"{call}{b'SWAP'.hex()}{number:056x}"
 
-    def test_needs_one_transaction_alone(self, done: Finished) -> None:
+    def test_needs_one_transaction_alone(self, done: FinishedSwap) -> None:
         assert len(done.sent) == 1
 
 
@@ -89,7 +93,7 @@ class TestTheOtherWay:
 
 class TestWithoutAMatch:
     @pytest.mark.parametrize("data", ["0x", f"0x{b'SWAP'.hex()}{7:056x}"], ids=["none", "unknown"])
-    async def test_a_coin_without_a_known_memo_is_listed_as_nobodys(
+    async def test_a_coin_without_a_known_memo_is_listed_without_a_swap(
         self, stack: Stack, outside: Outside, data: str
     ) -> None:
         swap_id, action = await a_swap(outside, COIN)
@@ -105,7 +109,7 @@ class TestWithoutAMatch:
             None,
         )
 
-    async def test_a_token_without_a_memo_is_listed_as_nobodys(
+    async def test_a_token_without_a_memo_is_listed_without_a_swap(
         self, stack: Stack, outside: Outside
     ) -> None:
         swap_id, action = await a_swap(outside, TOKEN)
@@ -196,7 +200,7 @@ class TestThroughAContract:
 
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
     @pytest.mark.fault("W20")
-    async def test_w20_what_comes_without_a_memo_is_nobodys_and_not_lost(
+    async def test_w20_what_comes_without_a_memo_belongs_to_no_swap_and_is_recorded(
         self, stack: Stack, outside: Outside, route: Route
     ) -> None:
         user = outside.user(route.source_network)

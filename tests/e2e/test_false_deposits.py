@@ -41,7 +41,7 @@ class TestFalseDepository:
         swap_id, action = await a_swap(outside)
         before = await suspended(stack)
 
-        made = await outside.user(ROUTE.source_network).create(says_deposited(action))
+        made = await outside.user(ROUTE.source_network).create(encode_deposited(action))
         await wait_until_idle(stack.description)
 
         [log] = made["logs"]
@@ -118,7 +118,7 @@ def copied_depository(outside: Outside) -> HexStr:
     return HexStr(artifact["bytecode"] + arguments.hex())
 
 
-def says_deposited(action: Mapping[str, Any]) -> HexStr:
+def encode_deposited(action: Mapping[str, Any]) -> HexStr:
     """Return the creation of a contract that emits a deposit's event without a transfer."""
     key, token, receiver, amount = (int(one, 0) for one in action["encoded_args"])
     words = (receiver, token, key, int.from_bytes(DEPOSITED))

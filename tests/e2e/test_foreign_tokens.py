@@ -34,10 +34,10 @@ METHODS: Final[Mapping[str, Mapping[str, bool]]] = {
 GASLESS: Final = "gasless"
 ALL_METHODS: Final = (*METHODS, GASLESS)
 BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
-NOT_WATCHED: Final = "what goes to somebody else is seen by nobody: there is nothing to tell"
-NOT_TO_ANYBODY_ELSE: Final[Mapping[str, str]] = {
-    "direct": NOT_WATCHED,
-    "deposit address": NOT_WATCHED,
+UNWATCHED_RECEIVER: Final = "transfers to other receivers are not watched: no fact is published"
+FIXED_RECEIVER_REASONS: Final[Mapping[str, str]] = {
+    "direct": UNWATCHED_RECEIVER,
+    "deposit address": UNWATCHED_RECEIVER,
     GASLESS: BY_SIGNATURE,
 }
 TOKENS: Final = ("another token of the catalogue", "a token that is in no catalogue")
@@ -84,7 +84,7 @@ def swaps(stack: Stack) -> Mapping[tuple[str, str], str]:
             user = outside.user(ROUTE.source_network)
             tokens = (
                 str(outside.token(ROUTE.source_network, ANOTHER)["contract"]),
-                await a_token_of_his_own(user),
+                await a_users_own_token(user),
             )
             contracts = dict(zip(TOKENS, tokens, strict=True))
 
@@ -123,14 +123,14 @@ async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
 
 @pytest.mark.parametrize("method", ALL_METHODS)
 async def test_another_receiver_is_refused_by_the_depository(outside: Outside, method: str) -> None:
-    if method in NOT_TO_ANYBODY_ELSE:
-        pytest.skip(NOT_TO_ANYBODY_ELSE[method])
+    if method in FIXED_RECEIVER_REASONS:
+        pytest.skip(FIXED_RECEIVER_REASONS[method])
     user = outside.user(ROUTE.source_network, 1)
     prepared = await outside.partner().create(ROUTE, new_address(), use_depository=True)
     [action] = prepared["deposit_actions"]
 
-    to_himself = pulling(action, 1, receiver=user.address)
-    hashes = await user.fund(allowing(action, 1), to_himself)
+    to_user = pulling(action, 1, receiver=user.address)
+    hashes = await user.fund(allowing(action, 1), to_user)
     await user.receipt(hashes[0])
     refused = await user.chain.eth.wait_for_transaction_receipt(HexStr(hashes[1]))
 
@@ -138,7 +138,7 @@ async def test_another_receiver_is_refused_by_the_depository(outside: Outside, m
     assert await has_no_deposit(outside, prepared["swap"]["id"])
 
 
-async def a_token_of_his_own(user: User) -> str:
+async def a_users_own_token(user: User) -> str:
     """Create a token with the name of the swap's token; return its address."""
     artifact = json.loads((ROOT / "evm/artifacts/DevToken.json").read_text())
     types = ["string", "string", "uint8", "address", "uint256"]

@@ -15,7 +15,7 @@ from tests.e2e.claims import claims_of
 from tests.e2e.gasless import authorize, gasless_swap, sign, sign_step, status
 from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import STATUSES, CompletedJourney
-from tests.e2e.outside import Finished, Outside, Route, User, new_address
+from tests.e2e.outside import FinishedSwap, Outside, Route, User, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.wallets import a_wallet_that_signs, fill
 from tests.e2e.webhooks import deliveries_upto
@@ -29,10 +29,10 @@ PRIMARY = {"eip3009": "ReceiveWithAuthorization", "eip2612": "Permit"}
 
 
 @pytest.fixture(scope="class")
-def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
+def done(stack: Stack, request: pytest.FixtureRequest) -> FinishedSwap:
     route: Route = request.cls.route
 
-    async def there() -> Finished:
+    async def there() -> FinishedSwap:
         async with Outside(stack.description) as outside:
             done = await gasless_swap(outside, route)
             await deliveries_upto(stack.received(), done.id, STATUSES)
@@ -45,7 +45,7 @@ def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
 class TestAuthorization(CompletedJourney):
     route = USDC
 
-    async def test_reports_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
+    async def test_reports_that_it_is_completed(self, done: FinishedSwap, outside: Outside) -> None:
         authorization = await status(outside, done.id)
 
         assert authorization["status"] == "Completed"
@@ -55,11 +55,11 @@ class TestAuthorization(CompletedJourney):
             == authorization["transaction"]["max_confirmations"]
         )
 
-    async def test_shows_the_signer_as_who_paid(self, done: Finished, outside: Outside) -> None:
+    async def test_shows_the_signer_as_who_paid(self, done: FinishedSwap, outside: Outside) -> None:
         assert done.transaction("input")["from"] == outside.user(USDC.source_network).address
 
-    async def test_costs_the_user_more_than_a_deposit_of_his_own(
-        self, done: Finished, outside: Outside
+    async def test_costs_the_user_more_than_an_own_deposit(
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         query = {
             "source_network": USDC.source_network,
@@ -77,7 +77,7 @@ class TestAuthorization(CompletedJourney):
 class TestPermit(CompletedJourney):
     route = DAI
 
-    async def test_reports_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
+    async def test_reports_that_it_is_completed(self, done: FinishedSwap, outside: Outside) -> None:
         assert (await status(outside, done.id))["status"] == "Completed"
 
 

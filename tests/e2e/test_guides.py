@@ -22,12 +22,12 @@ PATIENCE = 250.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class GuideRun:
     exit_code: int | None
     output: str
 
 
-async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
+async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> GuideRun:
     """Run one guide as its reader does: as a separate process in an empty folder."""
     page = ROOT / f"docs/{guide}.md"
     reader = await asyncio.create_subprocess_exec(
@@ -38,7 +38,7 @@ async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
         stderr=asyncio.subprocess.STDOUT,
     )
     output, _ = await output_of(reader, within=PATIENCE)
-    return Ran(reader.returncode, output.decode())
+    return GuideRun(reader.returncode, output.decode())
 
 
 def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
@@ -54,11 +54,11 @@ def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def ran(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ran]:
+def guide_runs(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, GuideRun]:
     """Run all guides at once, each as a different user."""
     users = stack.description["networks"][0]["users"]
 
-    async def all_of_them() -> list[Ran]:
+    async def all_of_them() -> list[GuideRun]:
         return await asyncio.gather(
             *(
                 run(guide, tmp_path_factory.mktemp(guide), environment_of(stack, user))
@@ -70,5 +70,5 @@ def ran(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, 
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_runs_to_its_end(ran: Mapping[str, Ran], guide: str) -> None:
-    assert ran[guide].exit_code == 0, ran[guide].output
+def test_runs_to_its_end(guide_runs: Mapping[str, GuideRun], guide: str) -> None:
+    assert guide_runs[guide].exit_code == 0, guide_runs[guide].output

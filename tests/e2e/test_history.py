@@ -18,8 +18,8 @@ from swap_contracts.public.models import (
     ReachableNetworkModel,
 )
 from swap_sdk import AsyncClient
-from tests.e2e.journey import travel
-from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.journey import run_journey
+from tests.e2e.outside import FinishedSwap, Outside, Route
 from tests.e2e.test_public_models import checked_answer
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
@@ -34,12 +34,12 @@ PARAMETERS = {
 
 
 @pytest.fixture(scope="module")
-def done(stack: Stack) -> Finished:
-    return travel(stack, ROUTE)
+def done(stack: Stack) -> FinishedSwap:
+    return run_journey(stack, ROUTE)
 
 
 class TestEvents:
-    async def test_are_listed_in_order(self, done: Finished, outside: Outside) -> None:
+    async def test_are_listed_in_order(self, done: FinishedSwap, outside: Outside) -> None:
         path = f"/swaps/{done.id}/events"
         events = await checked_answer(outside.partner(), list[SwapEventModel], "GET", path)
 
@@ -49,7 +49,7 @@ class TestEvents:
         assert moves == ["swap.user_transfer_pending", "swap.ls_transfer_pending", "swap.completed"]
 
     async def test_come_live_from_where_the_client_stopped(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         path = f"/swaps/{done.id}/events"
         events = await outside.partner().get(path)
@@ -63,7 +63,7 @@ class TestEvents:
         assert '"swap.completed"' in lines[-1]
 
     async def test_are_followed_by_the_python_client_until_the_swap_is_closed(
-        self, done: Finished, outside: Outside, stack: Stack
+        self, done: FinishedSwap, outside: Outside, stack: Stack
     ) -> None:
         events = await outside.partner().get(f"/swaps/{done.id}/events")
         url, key = stack.description["gateway"]["url"], stack.description["partners"][0]["api_key"]
@@ -84,7 +84,7 @@ async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:
 
 class TestLedger:
     async def test_adds_up_to_nothing_in_every_asset(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         path = f"/swaps/{done.id}/ledger"
         booked = await checked_answer(outside.partner(), list[LedgerTransactionModel], "GET", path)
@@ -99,7 +99,9 @@ class TestLedger:
 
 class TestTransactionStatus:
     @pytest.mark.parametrize("kind", ["input", "output"])
-    async def test_of_each_transaction(self, done: Finished, outside: Outside, kind: str) -> None:
+    async def test_of_each_transaction(
+        self, done: FinishedSwap, outside: Outside, kind: str
+    ) -> None:
         shown = done.transaction(kind)
         requests = {
             "network": shown["network"]["chain_id"],

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from swap_contracts.tracing import trace_id_of
-from tests.e2e.journey import travel
-from tests.e2e.outside import Finished, Route
+from tests.e2e.journey import run_journey
+from tests.e2e.outside import FinishedSwap, Route
 from tests.plugins.stack import KEY_HEADER, Stack
-from tests.support.waiting import until_here
+from tests.support.waiting import until_true_here
 
 Line = Mapping[str, Any]
 ROUTE = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "25")
@@ -22,8 +22,8 @@ WRITERS = {"api", "settler", "notifier", "quoter"}
 
 
 @pytest.fixture(scope="module")
-def done(stack: Stack) -> Finished:
-    return travel(stack, ROUTE)
+def done(stack: Stack) -> FinishedSwap:
+    return run_journey(stack, ROUTE)
 
 
 def lines_of(stack: Stack) -> list[Line]:
@@ -42,12 +42,12 @@ def lines_of(stack: Stack) -> list[Line]:
 
 @pytest.mark.each_broker
 async def test_one_swap_has_one_trace_in_the_logs_of_all_services(
-    stack: Stack, done: Finished
+    stack: Stack, done: FinishedSwap
 ) -> None:
     def about() -> list[Line]:
         return [line for line in lines_of(stack) if line.get("swap_id") == done.id]
 
-    await until_here(
+    await until_true_here(
         lambda: {line["service"] for line in about()} >= WRITERS, what="a line of each service"
     )
 
@@ -67,7 +67,7 @@ async def test_an_error_is_found_by_the_request_id_of_its_answer(stack: Stack) -
     def found() -> list[Line]:
         return [line for line in lines_of(stack) if line.get("request_id") == request_id]
 
-    await until_here(found, what="a line with the request id")
+    await until_true_here(found, what="a line with the request id")
     [line] = found()
     assert (line["service"], line["status"], line["swap_id"]) == ("api", 404, unknown_id)
     assert (line["route"], line["app_id"]) == ("/api/v2/swaps/{swapId}", partner["app_id"])

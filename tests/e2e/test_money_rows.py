@@ -37,7 +37,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Way:
+class FundingWay:
     """A method, and the route of its swaps."""
 
     method: Mapping[str, bool]
@@ -53,14 +53,14 @@ DIRECT: Final = {"use_depository": False}
 DEPOSITORY: Final = {"use_depository": True}
 ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
 GASLESS: Final = "gasless, a token"
-WAYS: Final[Mapping[str, Way]] = {
-    "depository, a coin": Way(DEPOSITORY, COIN, OF_COIN),
-    "depository, a token": Way(DEPOSITORY, TOKEN, OF_TOKEN),
-    "direct, a coin": Way(DIRECT, COIN, OF_COIN),
-    "direct, a token": Way(DIRECT, TOKEN, OF_TOKEN),
-    "deposit address, a coin": Way(ADDRESS, COIN, OF_COIN),
-    "deposit address, a token": Way(ADDRESS, TOKEN, OF_TOKEN),
-    GASLESS: Way({"use_depository": False, "use_gasless": True}, TOKEN, OF_TOKEN),
+WAYS: Final[Mapping[str, FundingWay]] = {
+    "depository, a coin": FundingWay(DEPOSITORY, COIN, OF_COIN),
+    "depository, a token": FundingWay(DEPOSITORY, TOKEN, OF_TOKEN),
+    "direct, a coin": FundingWay(DIRECT, COIN, OF_COIN),
+    "direct, a token": FundingWay(DIRECT, TOKEN, OF_TOKEN),
+    "deposit address, a coin": FundingWay(ADDRESS, COIN, OF_COIN),
+    "deposit address, a token": FundingWay(ADDRESS, TOKEN, OF_TOKEN),
+    GASLESS: FundingWay({"use_depository": False, "use_gasless": True}, TOKEN, OF_TOKEN),
 }
 SIGNED_SUM: Final = "a signature is for the amount that is asked for, and no other"
 
@@ -152,7 +152,7 @@ async def play(
     partner: Partner,
     row: Row,
     *,
-    way: Way,
+    way: FundingWay,
     user: int,
     is_funded: asyncio.Event,
 ) -> Played:

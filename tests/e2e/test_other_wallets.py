@@ -121,7 +121,7 @@ def sent(stack: Stack) -> Mapping[tuple[str, str], Sent | BaseException]:
     return dict(zip(cases, asyncio.run(all_of_them()), strict=True))
 
 
-def unless_it_failed(one: Sent | BaseException) -> Sent:
+def raise_if_failed(one: Sent | BaseException) -> Sent:
     if isinstance(one, BaseException):
         raise one
     return one
@@ -132,7 +132,7 @@ def unless_it_failed(one: Sent | BaseException) -> Sent:
 def test_a_wallet_sends_what_is_returned_as_it_is(
     sent: Mapping[tuple[str, str], Sent | BaseException], way: str, wallet: str
 ) -> None:
-    one = unless_it_failed(sent[way, wallet])
+    one = raise_if_failed(sent[way, wallet])
 
     assert [step["step"] for step in one.steps] == WAYS[way][2]
     # The action of the creation must be the last one sent, unchanged.
@@ -147,7 +147,7 @@ def test_a_wallet_sends_what_is_returned_as_it_is(
 def test_the_approval_is_for_exactly_what_is_taken(
     sent: Mapping[tuple[str, str], Sent | BaseException], wallet: str
 ) -> None:
-    approval, deposit = unless_it_failed(sent["depository, a token", wallet]).steps
+    approval, deposit = raise_if_failed(sent["depository, a token", wallet]).steps
 
     spender, amount = deposit["to_address"], int(deposit["encoded_args"][3])
     assert (approval["type"], approval["to_address"]) == ("approve", deposit["token"]["contract"])

@@ -17,8 +17,8 @@ from swap_contracts.public.models import (
     PreparedSwapModel,
     QuotedModel,
 )
-from tests.e2e.journey import travel
-from tests.e2e.outside import Finished, Outside, Partner, Route, new_address
+from tests.e2e.journey import run_journey
+from tests.e2e.outside import FinishedSwap, Outside, Partner, Route, new_address
 from tests.plugins.stack import Stack
 
 ROUTE = Route("BASE_DEVNET", "ETH", "POLYGON_DEVNET", "USDC", "0.02")
@@ -32,8 +32,8 @@ PARAMETERS = {
 
 
 @pytest.fixture(scope="module")
-def done(stack: Stack) -> Finished:
-    return travel(stack, ROUTE)
+def done(stack: Stack) -> FinishedSwap:
+    return run_journey(stack, ROUTE)
 
 
 async def checked_answer(
@@ -65,7 +65,7 @@ class TestClosedModels:
         assert action["amount"] == 0.02
         assert action["amount_in_base_units"] == str(2 * 10**16)
 
-    async def test_of_a_swap_that_is_read(self, done: Finished, outside: Outside) -> None:
+    async def test_of_a_swap_that_is_read(self, done: FinishedSwap, outside: Outside) -> None:
         partner = outside.partner()
         await checked_answer(partner, PreparedSwapModel, "GET", f"/swaps/{done.id}")
         for transaction_hash in (t["transaction_hash"] for t in done.last["swap"]["transactions"]):
@@ -83,7 +83,7 @@ class TestClosedModels:
 
         assert answer["deposit_actions"] == []
 
-    async def test_of_a_list(self, done: Finished, outside: Outside) -> None:
+    async def test_of_a_list(self, done: FinishedSwap, outside: Outside) -> None:
         query = {"address": done.recipient}
         [listed] = await checked_answer(
             outside.partner(), list[PreparedSwapModel], "GET", "/swaps", params=query

@@ -15,7 +15,7 @@ AT_ONCE = Route("BASE_DEVNET", "ETH", "ETHEREUM_DEVNET", "ETH", "0.1")
 UNLIMITED = 2**256 - 1
 
 
-async def approve_for_good(outside: Outside, chain: Chain) -> None:
+async def approve_unlimited(outside: Outside, chain: Chain) -> None:
     """Approve the user's tokens for the Depository without a limit, in a separate block."""
     network = outside.networks[ROUTE.source_network]
     token = outside.token(ROUTE.source_network, ROUTE.source_token)["contract"]
@@ -60,7 +60,7 @@ class TestBeforeItIsFinal:
     ) -> None:
         chain = Chain.of(stack.description, ROUTE.source_network)
         async with chain.stopped():
-            await approve_for_good(outside, chain)
+            await approve_unlimited(outside, chain)
             swap_id, sent = await deposit_in_a_block(outside, chain, ROUTE)
             await shows_inputs(outside, swap_id, sent)
             raw = await chain.raw(sent)
@@ -83,7 +83,7 @@ class TestBeforeItIsFinal:
     ) -> None:
         chain = Chain.of(stack.description, ROUTE.source_network)
         async with chain.stopped():
-            await approve_for_good(outside, chain)
+            await approve_unlimited(outside, chain)
             swap_id, sent = await deposit_in_a_block(outside, chain, ROUTE)
             await chain.mine()
             await shows_inputs(outside, swap_id, sent)

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from swap_stack.catalogue import SLOW_BLOCKS
-from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome
 from tests.e2e.outside import Outside, Partner
-from tests.e2e.recorded_swaps import RECORDING, differences, play_and_record
+from tests.e2e.recorded_swaps import RECORDING, differences, run_and_record
 from tests.e2e.sandbox_swaps import CASES, Case, Played
 from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.webhooks import deliveries_upto, read_attempts
@@ -41,22 +41,22 @@ async def play_all(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
             False: outside.partner("sandbox"),
             True: Partner(http, short_lived, patience=0),
         }
-        return await play_and_record(stack.description, stack.received("sandbox"), partners)
+        return await run_and_record(stack.description, stack.received("sandbox"), partners)
 
 
 @pytest.fixture(scope="module")
-def plays_and_record(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
+def runs_and_record(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
     return asyncio.run(play_all(stack))
 
 
 @pytest.fixture
-def plays(plays_and_record: tuple[Plays, Mapping[str, Any]]) -> Plays:
-    return plays_and_record[0]
+def plays(runs_and_record: tuple[Plays, Mapping[str, Any]]) -> Plays:
+    return runs_and_record[0]
 
 
 @pytest.fixture
-def record(plays_and_record: tuple[Plays, Mapping[str, Any]]) -> Mapping[str, Any]:
-    return plays_and_record[1]
+def record(runs_and_record: tuple[Plays, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return runs_and_record[1]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def played(plays: Plays) -> Callable[[str], Played]:
 def test_a_recipient_makes_its_outcome(played: Callable[[str], Played], case: Case) -> None:
     swap = played(case.name).last
 
-    assert swap["destination_address"] == MEANINGS[case.outcome].address
+    assert swap["destination_address"] == OUTCOME_DESCRIPTIONS[case.outcome].address
     assert swap["fail_reason"] == case.reason
     assert swap["quote_revision"] == case.revision
 
@@ -107,11 +107,11 @@ async def test_a_refused_webhook_comes_again_the_same(
     statuses = ["user_transfer_pending", "ls_transfer_pending", "completed"]
     received = stack.received("sandbox")
 
-    async def all_came_again() -> bool:
+    async def all_were_resent() -> bool:
         attempts = read_attempts(received, swap_id)
         return len(attempts) == 2 * len(statuses)
 
-    await until(all_came_again, what="each message came twice")
+    await until(all_were_resent, what="each message came twice")
     attempts = read_attempts(received, swap_id)
     for message_id in {one.message_id for one in attempts}:
         first, second = (one for one in attempts if one.message_id == message_id)
@@ -125,8 +125,8 @@ def test_a_signature_that_came_too_late_is_expired(played: Callable[[str], Playe
 
 
 def test_other_recipients_mean_nothing() -> None:
-    assert all(meaning.address.startswith(PREFIX) for meaning in MEANINGS.values())
-    assert len({meaning.address for meaning in MEANINGS.values()}) == len(Outcome)
+    assert all(meaning.address.startswith(PREFIX) for meaning in OUTCOME_DESCRIPTIONS.values())
+    assert len({meaning.address for meaning in OUTCOME_DESCRIPTIONS.values()}) == len(Outcome)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

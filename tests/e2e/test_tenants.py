@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from swap_contracts.public.errors import ErrorCode
-from tests.e2e.journey import travel
-from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.journey import run_journey
+from tests.e2e.outside import FinishedSwap, Outside, Route
 from tests.e2e.test_refusals import UNKNOWN_SWAP, refusal
 from tests.plugins.stack import Stack
 
 
 @pytest.fixture(scope="module")
-def done(stack: Stack) -> Finished:
-    return travel(stack, Route("POLYGON_DEVNET", "USDC", "BASE_DEVNET", "USDC", "25"))
+def done(stack: Stack) -> FinishedSwap:
+    return run_journey(stack, Route("POLYGON_DEVNET", "USDC", "BASE_DEVNET", "USDC", "25"))
 
 
 class TestAnotherPartner:
     async def test_gets_the_answer_of_a_missing_swap(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         for path in ("", "/deposit_actions", "/events", "/ledger"):
             theirs = await outside.partner("other").ask("GET", f"/swaps/{done.id}{path}")
@@ -28,19 +28,19 @@ class TestAnotherPartner:
             assert refused.message == refusal(unknown, ErrorCode.NOT_FOUND).message
 
     async def test_does_not_find_it_by_its_transactions(
-        self, done: Finished, outside: Outside
+        self, done: FinishedSwap, outside: Outside
     ) -> None:
         for transaction in done.last["swap"]["transactions"]:
             path = f"/swaps/by_transaction_hash/{transaction['transaction_hash']}"
             refusal(await outside.partner("other").ask("GET", path), ErrorCode.NOT_FOUND)
 
-    async def test_does_not_see_it_in_lists(self, done: Finished, outside: Outside) -> None:
+    async def test_does_not_see_it_in_lists(self, done: FinishedSwap, outside: Outside) -> None:
         partner = outside.partner("other")
         assert await partner.get("/swaps", address=done.recipient) == []
         listed = await partner.get("/swaps", page_size=100)
         assert done.id not in [one["swap"]["id"] for one in listed]
 
-    async def test_gets_no_webhooks_of_it(self, done: Finished, stack: Stack) -> None:
+    async def test_gets_no_webhooks_of_it(self, done: FinishedSwap, stack: Stack) -> None:
         endpoints = (await stack.admin("notifier", "/endpoints"))["endpoints"]
         apps = {partner["name"]: partner["app_id"] for partner in stack.description["partners"]}
         reached = {endpoint["app_id"] for endpoint in endpoints}

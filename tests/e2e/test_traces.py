@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from swap_contracts.tracing import trace_id_of
-from tests.e2e.journey import travel
-from tests.e2e.outside import Finished, Route
+from tests.e2e.journey import run_journey
+from tests.e2e.outside import FinishedSwap, Route
 from tests.plugins.stack import Stack
 from tests.support.otlp import Collector, ReceivedSpan, collecting
-from tests.support.waiting import until_here
+from tests.support.waiting import until_true_here
 
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
@@ -33,13 +33,13 @@ def collector(stack: Stack) -> Iterator[Collector]:
 
 
 @pytest.fixture(scope="module")
-def done(stack: Stack, collector: Collector) -> Finished:
+def done(stack: Stack, collector: Collector) -> FinishedSwap:
     """A swap with its own deposit address: the watcher has its trace then."""
-    return travel(stack, ROUTE, use_depository=False, use_deposit_address=True)
+    return run_journey(stack, ROUTE, use_depository=False, use_deposit_address=True)
 
 
 @pytest.fixture
-async def trace(done: Finished, collector: Collector) -> Sequence[ReceivedSpan]:
+async def trace(done: FinishedSwap, collector: Collector) -> Sequence[ReceivedSpan]:
     """The swap's spans, after that of the last webhook."""
 
     def spans() -> Sequence[ReceivedSpan]:
@@ -49,7 +49,7 @@ async def trace(done: Finished, collector: Collector) -> Sequence[ReceivedSpan]:
         attempts = [span for span in spans() if span.name == "deliver webhook"]
         return len(attempts) >= WEBHOOKS
 
-    await until_here(is_complete, what="spans of the webhooks")
+    await until_true_here(is_complete, what="spans of the webhooks")
     # A process exports its spans once a second.
     await asyncio.sleep(EXPORTED_WITHIN_SECONDS)
     return spans()
@@ -116,7 +116,9 @@ async def test_each_service_is_a_child_of_what_caused_it(trace: Sequence[Receive
         ]
 
 
-async def test_the_payment_is_in_the_trace(trace: Sequence[ReceivedSpan], done: Finished) -> None:
+async def test_the_payment_is_in_the_trace(
+    trace: Sequence[ReceivedSpan], done: FinishedSwap
+) -> None:
     sent = [span for span in trace if span.name == "send payment"]
 
     assert done.transaction("output")["transaction_hash"] in {

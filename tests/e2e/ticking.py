@@ -17,7 +17,7 @@ EVERY_SECONDS: Final = 0.25
 MINE: Final = {"jsonrpc": "2.0", "id": 1, "method": "evm_mine", "params": []}
 
 
-class _Turn:
+class _ChainHolders:
     """A chain's lock and its number of holders; with any holder, no additional block is mined."""
 
     def __init__(self) -> None:
@@ -25,13 +25,13 @@ class _Turn:
         self.holders = 0
 
 
-_TURNS: defaultdict[str, _Turn] = defaultdict(_Turn)  # by the chain's URL
+_HOLDERS: defaultdict[str, _ChainHolders] = defaultdict(_ChainHolders)  # by the chain's URL
 
 
 @contextmanager
-def unhurried(url: str) -> Iterator[None]:
+def interval_mining_only(url: str) -> Iterator[None]:
     """Stop additional blocks of a chain while the block runs."""
-    turn = _TURNS[url]
+    turn = _HOLDERS[url]
     with turn.lock:
         turn.holders += 1
     try:
@@ -47,7 +47,7 @@ class Ticker:
     def __init__(self, urls: Sequence[str]) -> None:
         self._ended = threading.Event()
         self._threads = [
-            threading.Thread(target=self._tick, args=(url, _TURNS[url]), daemon=True)
+            threading.Thread(target=self._tick, args=(url, _HOLDERS[url]), daemon=True)
             for url in urls
         ]
         for thread in self._threads:
@@ -58,7 +58,7 @@ class Ticker:
         for thread in self._threads:
             thread.join()
 
-    def _tick(self, url: str, turn: _Turn) -> None:
+    def _tick(self, url: str, turn: _ChainHolders) -> None:
         with httpx.Client(timeout=10, verify=False) as client:
             while not self._ended.wait(EVERY_SECONDS):
                 with turn.lock:

@@ -12,7 +12,7 @@ from typing import Any
 import standardwebhooks
 import svix.webhooks
 
-from tests.support.waiting import PATIENCE_SECONDS, until_here
+from tests.support.waiting import PATIENCE_SECONDS, until_true_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +75,4 @@ async def deliveries_upto(
         deliveries = read_deliveries(received, swap_id)
         return deliveries if len(deliveries) >= len(statuses) else []
 
-    return await until_here(those, what=f"webhooks of {swap_id}: {statuses}", within=within)
+    return await until_true_here(those, what=f"webhooks of {swap_id}: {statuses}", within=within)

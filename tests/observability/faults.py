@@ -31,17 +31,17 @@ from tests.e2e.test_reorgs import AT_ONCE, deposit_in_a_block, has_no_balances, 
 from tests.observability.coverage import CAUSED, PENDING
 from tests.observability.monitoring import Monitoring
 from tests.plugins.stack import Stack
-from tests.support.lying_node import a_lying_node
+from tests.support.falsifying_node import a_falsifying_node
 from tests.support.waiting import until
 
 Alerts = Sequence[str]
 Cause = Callable[[Stack, Outside, Monitoring], AsyncIterator[Alerts]]
 
-LOSING: Final = AT_ONCE.source_network
+REORG_NETWORK: Final = AT_ONCE.source_network
 SIGNING: Final = "POLYGON_DEVNET"
-LIED_TO: Final = "POLYGON_DEVNET"
+FALSE_NODE_NETWORK: Final = "POLYGON_DEVNET"
 OUT: Final = Route("ETHEREUM_DEVNET", "ETH", SIGNING, "POL", "0.01")
-BACK: Final = Route(LIED_TO, "POL", "ETHEREUM_DEVNET", "ETH", "40")
+BACK: Final = Route(FALSE_NODE_NETWORK, "POL", "ETHEREUM_DEVNET", "ETH", "40")
 PLAIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 BY_ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
 BY: Final = {"by": "a test", "reason": "an alert was caused on purpose"}
@@ -156,7 +156,7 @@ def send_signal(stack: Stack, names: Sequence[str], number: signal.Signals) -> N
 
 async def loss(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
     """A reorg that removes a deposit after its payout; then the deposit is mined again."""
-    chain = Chain.of(stack.description, LOSING)
+    chain = Chain.of(stack.description, REORG_NETWORK)
     async with chain.stopped():
         swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
         await outside.follow(swap_id, to=["completed"])
@@ -168,13 +168,13 @@ async def loss(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[A
         await chain.mine()
         await shows_inputs(outside, swap_id, sent)
     await until(lambda: has_no_balances(stack, swap_id), what="nothing is owed or lost")
-    order = {"network": LOSING, "is_of_losses": True, **BY}
+    order = {"network": REORG_NETWORK, "is_of_losses": True, **BY}
     await stack.order("settler", "/payouts/go", order)
 
 
 async def reorgs(stack: Stack, _: Outside, monitoring: Monitoring) -> AsyncIterator[Alerts]:
     """Reorgs that together revert more than ten blocks."""
-    chain = Chain.of(stack.description, LOSING)
+    chain = Chain.of(stack.description, REORG_NETWORK)
 
     async def is_noticed() -> bool:
         await chain.reorg(REORG_DEPTH)
@@ -299,18 +299,18 @@ async def send_as_owner(stack: Stack, contract: str, data: str) -> None:
 
 async def false_node(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
     """A node that hides logs, and then reports another final block than the second node."""
-    [url] = outside.networks[LIED_TO]["rpc_urls"]
-    with a_lying_node(url) as liar:
-        nodes = json.dumps({LIED_TO: [liar.url, url]})
+    [url] = outside.networks[FALSE_NODE_NETWORK]["rpc_urls"]
+    with a_falsifying_node(url) as node_proxy:
+        nodes = json.dumps({FALSE_NODE_NETWORK: [node_proxy.url, url]})
         await stack.restart("chain_watcher", SWAP_NODES=nodes)
-        liar.change = hide_logs
+        node_proxy.change = hide_logs
         prepared = await outside.partner().create(BACK, new_address())
         await outside.fund(prepared, BACK)
         yield ("MovementMissed",)
-        liar.change = name_another_final_block
+        node_proxy.change = report_other_final_block
         yield "NodesContradict", "NetworkHalted"
-        liar.change = return_unchanged
-        await until(lambda: resume(stack), what=f"{LIED_TO} is resumed", every=1)
+        node_proxy.change = return_unchanged
+        await until(lambda: resume(stack), what=f"{FALSE_NODE_NETWORK} is resumed", every=1)
         await outside.follow(prepared["swap"]["id"])
         await stack.restart("chain_watcher")
 
@@ -323,7 +323,7 @@ def hide_logs(method: str, _: list[Any], result: Any) -> Any:
     return [] if method == "eth_getLogs" else result
 
 
-def name_another_final_block(method: str, params: list[Any], result: Any) -> Any:
+def report_other_final_block(method: str, params: list[Any], result: Any) -> Any:
     if method == "eth_getBlockByNumber" and params[0] == "finalized":
         return {**result, "hash": "0x" + "ab" * 32}
     return result
@@ -331,7 +331,7 @@ def name_another_final_block(method: str, params: list[Any], result: Any) -> Any
 
 async def resume(stack: Stack) -> bool:
     try:
-        await stack.order("chain_watcher", f"/networks/{LIED_TO}/resume", {})
+        await stack.order("chain_watcher", f"/networks/{FALSE_NODE_NETWORK}/resume", {})
     except httpx.HTTPError:
         return False
     return True
@@ -344,7 +344,7 @@ FIRST: Final[Sequence[Sequence[Cause]]] = (
     (loss, reorgs),
 )
 # They stop services that the others need, and the last one holds payments.
-THEN: Final[Sequence[Cause]] = (
+LATER_CAUSES: Final[Sequence[Cause]] = (
     outage, missing_coins, unknown_operator, false_node, used_nonce,
 )  # fmt: skip
 
@@ -363,7 +363,7 @@ async def cause_all(
                 failed.append((one.__name__, error))
 
     await asyncio.gather(*(in_order(causes) for causes in FIRST))
-    await in_order(THEN)
+    await in_order(LATER_CAUSES)
     return failed
 
 
@@ -372,5 +372,5 @@ async def cause(one: Cause, stack: Stack, outside: Outside, monitoring: Monitori
     late: list[str] = []
     async for alerts in one(stack, outside, monitoring):
         late += await monitoring.late(CAUSED & set(alerts))
-        await monitoring.become_pending(PENDING & set(alerts))
+        await monitoring.until_pending(PENDING & set(alerts))
     assert late == [], f"{late} did not fire"

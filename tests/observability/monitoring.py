@@ -115,7 +115,7 @@ class Monitoring:
             await until(have_fired, within=FIRES_WITHIN_SECONDS, every=0.2)
         return sorted(set(alerts) - self.notifications.fired)
 
-    async def become_pending(self, alerts: Collection[str]) -> None:
+    async def until_pending(self, alerts: Collection[str]) -> None:
         """Return when the expressions of the alerts hold; the alerts would fire later."""
         for alert in alerts:
             await until(
@@ -125,13 +125,13 @@ class Monitoring:
                 every=0.5,
             )
 
-    async def be_quiet(self, alerts: Collection[str]) -> None:
+    async def until_resolved(self, alerts: Collection[str]) -> None:
         """Return when no expression of the alerts holds."""
 
-        async def are_quiet() -> bool:
+        async def are_resolved() -> bool:
             return not any([await self.state(alert) for alert in alerts])
 
-        await until(are_quiet, what="nothing is pending", within=ENDS_WITHIN_SECONDS, every=1)
+        await until(are_resolved, what="nothing is pending", within=ENDS_WITHIN_SECONDS, every=1)
 
     async def end(self, alerts: Collection[str]) -> None:
         """Return when the end of each alert was notified."""

@@ -83,7 +83,7 @@ async def test_alerts_that_can_be_caused_fire_and_end(
 
     failed = await cause_all(stack, outside, monitoring)
     await monitoring.end(CAUSED)
-    await monitoring.be_quiet(PENDING)
+    await monitoring.until_resolved(PENDING)
 
     assert failed == []
     assert CAUSED - monitoring.notifications.fired == set()

@@ -57,7 +57,7 @@ def internal_port_of(
         alive=dict,
         ready=nothing,
         notes=dict,
-        remarks=nothing,
+        note_checks=nothing,
         admin=reads,
         orders=orders,
     )

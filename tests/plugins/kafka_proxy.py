@@ -48,17 +48,19 @@ class KafkaProxy:
         """Drop the next responses of an API; the connection stays open."""
         self._losses[api] = times
 
-    def depose_leaders(self, node: int, partitions: int) -> None:
+    def remove_leaders(self, node: int, partitions: int) -> None:
         """Report every partition as without a leader.
 
         :param node: the only broker, which leads all of them.
         """
         led = [struct.pack(">hii", 0, each, node) for each in range(partitions)]
-        unled = [struct.pack(">hii", LEADER_NOT_AVAILABLE, each, -1) for each in range(partitions)]
+        without_leader = [
+            struct.pack(">hii", LEADER_NOT_AVAILABLE, each, -1) for each in range(partitions)
+        ]
 
         def change(response: bytes) -> bytes:
             brokers, address, topics = response.partition(_address(self._broker_port))
-            for before, after in zip(led, unled, strict=True):
+            for before, after in zip(led, without_leader, strict=True):
                 topics = topics.replace(before, after)
             return brokers + address + topics
 

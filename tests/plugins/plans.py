@@ -81,7 +81,7 @@ class Readers:
                 await each.run(*each.fill, "ANALYZE")
             if self.planned == "with_statistics":
                 await _execute_often(asking, questions)
-            return await _offenders(asking, questions)
+            return await _violations(asking, questions)
 
 
 @pytest.fixture(params=PLANNED)
@@ -116,7 +116,7 @@ async def _prepare_all(connection: Connection, questions: Mapping[str, Question]
 async def _execute_often(connection: Connection, questions: Mapping[str, Question]) -> None:
     for question in _all(questions):
         for _ in range(OFTEN_ENOUGH):
-            async with _undone(connection):
+            async with _rolled_back(connection):
                 with suppress(psycopg.Error):  # it is planned nevertheless
                     await connection.execute(_execution(question))
 
@@ -159,7 +159,7 @@ async def _emptied(*histories: History) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _undone(connection: Connection) -> AsyncIterator[None]:
+async def _rolled_back(connection: Connection) -> AsyncIterator[None]:
     await connection.execute("BEGIN")
     try:
         yield
@@ -173,19 +173,19 @@ def _in_order(question: Question) -> Iterator[Question]:
     yield question
 
 
-async def _offenders(
+async def _violations(
     connection: Connection, questions: Mapping[str, Question]
 ) -> Mapping[str, str]:
     found = {}
     for name, question in questions.items():
-        pages, scans = await _looked_at(connection, question)
+        pages, scans = await _scanned_rows(connection, question)
         if pages > question.at_most or scans:
             found[name] = ", ".join([f"{pages} pages", *scans])
     return found
 
 
-async def _looked_at(connection: Connection, question: Question) -> tuple[int, list[str]]:
-    async with _undone(connection):
+async def _scanned_rows(connection: Connection, question: Question) -> tuple[int, list[str]]:
+    async with _rolled_back(connection):
         for each in _in_order(question):  # planning also reads pages, more of them the first time
             await connection.execute(f"EXPLAIN {_execution(each)}")
         before = await connection.scalar(TOUCHED)

@@ -43,7 +43,7 @@ from swap_stack.services import ServiceProcess, SupervisorPlan, make_plan
 from swap_stack.up import up
 from tests.e2e.ticking import Ticker
 from tests.plugins.invariants import make_views
-from tests.support.waiting import until, until_here
+from tests.support.waiting import until, until_true_here
 
 FOLDER = ROOT / "var/e2e"
 RETAINED_FOLDERS = 5  # folders of earlier failed runs
@@ -124,7 +124,9 @@ class Stack:
         self._registry = Registry(places.processes_file)
         self._orders = places.var / "orders"
         self.broken_by: str | None = None
-        self.rested: tuple[Any, ...] | None = None  # the state of the work at the last idle time
+        self.state_at_rest: tuple[Any, ...] | None = (
+            None  # the state of the work at the last idle time
+        )
 
     @property
     def description(self) -> Mapping[str, Any]:
@@ -216,7 +218,9 @@ class Stack:
             self._orders.mkdir(exist_ok=True)
             (self._orders / f"{service}.once.json").write_text(json.dumps(environment))
         self.send(service, signal.SIGTERM)
-        await until_here(lambda: self.pid(service) not in (before, None), what=f"a new {service}")
+        await until_true_here(
+            lambda: self.pid(service) not in (before, None), what=f"a new {service}"
+        )
         await self.ready(service)
 
     @asynccontextmanager
@@ -228,7 +232,7 @@ class Stack:
         before = self.pid(service)
         self.send(service, signal.SIGKILL)
         try:
-            await until_here(lambda: self.pid(service) != before, what=f"{service} is gone")
+            await until_true_here(lambda: self.pid(service) != before, what=f"{service} is gone")
             yield
         finally:
             hold.unlink()

@@ -61,7 +61,7 @@ async def _run(
     places: Places, options: Options, abandoned: Iterable[Path], *, seed: int, minutes: float
 ) -> int:
     report, proxies = Report(Console(highlight=False, soft_wrap=True)), Proxies()
-    report.say("soak", f"SEED={seed} MINUTES={minutes:g} BROKER={options.broker}")
+    report.print_step("soak", f"SEED={seed} MINUTES={minutes:g} BROKER={options.broker}")
     current = asyncio.current_task()
     assert current is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
@@ -79,7 +79,7 @@ async def _run(
             minutes=minutes,
             began=began,
             has_faults=os.environ.get("FAULTS", "1").lower() not in NO,
-            say=report.say,
+            print_step=report.print_step,
         )
     finally:
         with places.log("down").open("w") as log:
@@ -87,19 +87,23 @@ async def _run(
         proxies.close()
     write_report(places.var / "report.json", document)
     for service, memory in document["memory"].items():
-        report.say("memory", f"{service}: {memory['middle_mib']} to {memory['last_mib']} MiB")
+        report.print_step(
+            "memory", f"{service}: {memory['middle_mib']} to {memory['last_mib']} MiB"
+        )
     for problem in document["problems"]:
-        report.say("PROBLEM", problem)
+        report.print_step("PROBLEM", problem)
     if document["problems"]:
         _clear(places.var, keep_logs=True)
-        report.say("failed", f"SEED={seed}; logs and report in {places.shown(places.var)}")
+        report.print_step("failed", f"SEED={seed}; logs and report in {places.shown(places.var)}")
         return 1
     _clear(places.var, keep_logs=False)
     if os.environ.get("KEEP", "").lower() not in NO:
         stored = STORED_REPORTS / f"{document['broker']}-{seed}.json"
         write_report(stored, document)
-        report.say("kept", f"{places.shown(stored)}; `make generate` writes docs/reliability.md")
-    report.say("clean", f"SEED={seed}: nothing lost")
+        report.print_step(
+            "kept", f"{places.shown(stored)}; `make generate` writes docs/reliability.md"
+        )
+    report.print_step("clean", f"SEED={seed}: nothing lost")
     return 0
 
 

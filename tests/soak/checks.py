@@ -15,7 +15,7 @@ from swap_stack.programs import ProgramFailed, run_to_end
 from tests.e2e import oracle
 from tests.e2e.outside import Outside
 from tests.plugins.stack import Stack
-from tests.soak.traffic import ENDINGS, EXCESS, Ended, Swapped, Wanted
+from tests.soak.traffic import ENDINGS, EXCESS, EndedSwap, SwapRun, Wanted
 
 NOT_A_STATUS: Final = ("swap.updated", "webhook.test", "endpoint.disabled")
 TRANSITIONS: Final[LiteralString] = """
@@ -28,7 +28,7 @@ FROM settler.swap AS settled LEFT JOIN api.swap AS told ON told.id = settled.id
 """
 
 
-async def list_problems(stack: Stack, outside: Outside, swapped: Swapped) -> list[str]:
+async def list_problems(stack: Stack, outside: Outside, swapped: SwapRun) -> list[str]:
     """Return every problem; empty after a clean run."""
     return [
         *swapped.problems,
@@ -42,7 +42,7 @@ async def list_problems(stack: Stack, outside: Outside, swapped: Swapped) -> lis
     ]
 
 
-def _endings(swapped: Swapped) -> Iterable[str]:
+def _endings(swapped: SwapRun) -> Iterable[str]:
     missing = swapped.started - len(swapped.ended) - len(swapped.problems)
     if missing:
         yield f"{missing} swaps have no end"
@@ -62,7 +62,7 @@ async def _invariants(stack: Stack) -> list[str]:
     return []
 
 
-async def _payments(stack: Stack, outside: Outside, ended: Sequence[Ended]) -> list[str]:
+async def _payments(stack: Stack, outside: Outside, ended: Sequence[EndedSwap]) -> list[str]:
     """Compare the API with the chains, swap by swap."""
     problems = []
     owed = (await stack.admin("settler", "/claimable"))["claimable"]
@@ -83,7 +83,7 @@ async def _payments(stack: Stack, outside: Outside, ended: Sequence[Ended]) -> l
     return problems
 
 
-def is_right_to_owner(ended: Ended, base_units: int) -> bool:
+def is_right_to_owner(ended: EndedSwap, base_units: int) -> bool:
     """Return whether a swap with this end may have refunded this amount to its owner.
 
     Where the larger amount cannot be filled, the quoted one is, and the excess is refunded on a
@@ -94,7 +94,7 @@ def is_right_to_owner(ended: Ended, base_units: int) -> bool:
     return 0 <= base_units <= (EXCESS if ended.plan.wanted is Wanted.MORE else 0)
 
 
-async def _read_models(stack: Stack, outside: Outside, ended: Sequence[Ended]) -> list[str]:
+async def _read_models(stack: Stack, outside: Outside, ended: Sequence[EndedSwap]) -> list[str]:
     """Compare the api's tables and answers with the settler's."""
     problems = []
     async with await psycopg.AsyncConnection.connect(
@@ -114,7 +114,7 @@ async def _read_models(stack: Stack, outside: Outside, ended: Sequence[Ended]) -
     return problems
 
 
-async def _webhooks(stack: Stack, ended: Sequence[Ended]) -> list[str]:
+async def _webhooks(stack: Stack, ended: Sequence[EndedSwap]) -> list[str]:
     """Compare deliveries with the settler's history: each status once, signed, in order."""
     ids = [one.swap_id for one in ended]
     async with await psycopg.AsyncConnection.connect(

@@ -52,7 +52,7 @@ OF_PROCESSES: Final = (
     Kind.PAUSE_NODE,
 )  # fmt: skip
 OF_CONNECTIONS: Final = (Kind.CUT, Kind.REFUSE, Kind.STALL, Kind.DELAY)
-LIES: Final = (
+FALSE_NODE_KINDS: Final = (
     Kind.UNAVAILABLE, Kind.BUSY, Kind.BROKEN, Kind.HIDDEN_LOGS, Kind.STALE_HEAD, Kind.SWALLOWED,
     Kind.LOST_ANSWERS,
 )  # fmt: skip
@@ -91,7 +91,7 @@ def tracks(seed: int) -> Sequence[Iterator[Fault]]:
     return (
         _processes(Random(f"{seed}/processes")),
         _connections(Random(f"{seed}/connections")),
-        _lies(Random(f"{seed}/lies")),
+        _false_node_faults(Random(f"{seed}/lies")),
         _reorgs(Random(f"{seed}/reorgs")),
     )
 
@@ -119,11 +119,11 @@ def _connections(random: Random) -> Iterator[Fault]:
         yield Fault(random.uniform(0.5, 4), kind, random.choice(links), seconds, delay)
 
 
-def _lies(random: Random) -> Iterator[Fault]:
+def _false_node_faults(random: Random) -> Iterator[Fault]:
     while True:
         target = node_link(random.choice(NETWORKS), random.randrange(NODES_EACH))
         seconds = random.uniform(2, LONGEST_SECONDS)
-        yield Fault(random.uniform(2, 6), random.choice(LIES), target, seconds)
+        yield Fault(random.uniform(2, 6), random.choice(FALSE_NODE_KINDS), target, seconds)
 
 
 def _reorgs(random: Random) -> Iterator[Fault]:

@@ -66,7 +66,7 @@ class Link:
         self.is_refusing, self.delay = False, 0.0
         self._proxies.run(self._stall(is_stalled=False))
 
-    def lead_to(self, port: int) -> None:
+    def connect_to(self, port: int) -> None:
         """Connect to another port from now on; open connections are cut."""
         self.target_port = port
         self.cut()

@@ -22,7 +22,16 @@ from swap_stack.processes import Registry, is_alive, send
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside
 from tests.plugins.stack import Stack
-from tests.soak.faults import LIES, NODES_EACH, REORGS, SERVICES, Fault, Kind, node_link, tracks
+from tests.soak.faults import (
+    FALSE_NODE_KINDS,
+    NODES_EACH,
+    REORGS,
+    SERVICES,
+    Fault,
+    Kind,
+    node_link,
+    tracks,
+)
 from tests.soak.proxies import Proxies
 from tests.support.waiting import until
 
@@ -57,14 +66,14 @@ class Nemesis:
         outside: Outside,
         *,
         seed: int,
-        say: Callable[[str], None],
+        print_step: Callable[[str], None],
     ) -> None:
         self.broken = Broken()
         self._stack = stack
         self._proxies = proxies
         self._outside = outside
         self._tracks = tracks(seed)
-        self._say = say
+        self._print_step = print_step
         self._registry = Registry(stack.places.processes_file)
 
     async def run(self, seconds: float) -> None:
@@ -81,7 +90,7 @@ class Nemesis:
             await asyncio.sleep(min(fault.pause, max(ends_at - loop.time(), 0)))
             if loop.time() >= ends_at:
                 return
-            self._say(f"{fault.kind}: {fault.target}, {fault.seconds:.1f} s")
+            self._print_step(f"{fault.kind}: {fault.target}, {fault.seconds:.1f} s")
             try:
                 await self._do(fault)
             except Exception as error:  # the report lists faults that could not be caused
@@ -105,8 +114,8 @@ class Nemesis:
         self.broken.recoveries.append(Recovery(fault.kind, fault.target, loop.time() - began))
 
     async def _do(self, fault: Fault) -> None:
-        if fault.kind in LIES:
-            await self._lie(fault)
+        if fault.kind in FALSE_NODE_KINDS:
+            await self._use_false_node(fault)
         elif fault.kind in REORGS:
             await self._reorg(fault)
         else:
@@ -207,23 +216,23 @@ class Nemesis:
         finally:
             link.heal()
 
-    async def _lie(self, fault: Fault) -> None:
-        liar = self._proxies.liars[fault.target]
+    async def _use_false_node(self, fault: Fault) -> None:
+        false_node = self._proxies.false_nodes[fault.target]
         network = fault.target.split("-")[1]
-        liar.head = await Chain.of(self._stack.description, network).head()
-        liar.kind = fault.kind
-        self._proxies.lie(fault.target)
+        false_node.head = await Chain.of(self._stack.description, network).head()
+        false_node.kind = fault.kind
+        self._proxies.route_to_false_node(fault.target)
         try:
             await asyncio.sleep(fault.seconds)
         finally:
-            self._proxies.stop_lying(fault.target)
+            self._proxies.route_to_node(fault.target)
 
     # Chains
 
     async def _reorg(self, fault: Fault) -> None:
         network = self._outside.networks[fault.target]
         chain = Chain.of(self._stack.description, fault.target)
-        async with self._wallets_hold_still(fault.target):
+        async with self._wallets_paused(fault.target):
             async with chain.stopped():
                 mined = await self._mined(chain, fault.depth)
                 is_kept = fault.kind is Kind.REORG
@@ -239,7 +248,7 @@ class Nemesis:
                     await chain.call("eth_sendRawTransaction", raw)
 
     @asynccontextmanager
-    async def _wallets_hold_still(self, network: str) -> AsyncIterator[None]:
+    async def _wallets_paused(self, network: str) -> AsyncIterator[None]:
         """Let no user send a transaction: it would have the nonce of a dropped one."""
         async with AsyncExitStack() as held:
             for number in range(len(self._outside.networks[network]["users"])):
@@ -266,11 +275,11 @@ class Nemesis:
             try:
                 answer = await self._stack.admin("chain_watcher", "/networks")
                 for row in answer["networks"]:
-                    if row["halted"] and not self._is_lied_to(row["network"]):
+                    if row["halted"] and not self._has_false_node(row["network"]):
                         path = f"/networks/{row['network']}/resume"
                         await self._stack.order("chain_watcher", path, {})
                         self.broken.resumed[row["network"]] += 1
-                        self._say(f"resumed {row['network']}: {row['halted']['reason']}")
+                        self._print_step(f"resumed {row['network']}: {row['halted']['reason']}")
                 await self._look_at_signers()
             except (httpx.HTTPError, KeyError, ValueError):
                 continue  # the service is down, or the resumption was refused
@@ -281,7 +290,7 @@ class Nemesis:
             problem = f"the signer of {row['network']} halted: {row['halted']}"
             if row["halted"] and problem not in self.broken.problems:
                 self.broken.problems.append(problem)
-                self._say(problem)
+                self._print_step(problem)
 
-    def _is_lied_to(self, network: str) -> bool:
-        return any(self._proxies.is_lying(node_link(network, n)) for n in range(NODES_EACH))
+    def _has_false_node(self, network: str) -> bool:
+        return any(self._proxies.is_false(node_link(network, n)) for n in range(NODES_EACH))

@@ -19,8 +19,8 @@ from swap_stack.parts.embedded_broker import EmbeddedBroker
 from swap_stack.parts.kafka import Kafka
 from swap_stack.settings import make_settings
 from tests.plugins.stack import SETTINGS, with_corners
+from tests.soak.false_nodes import FalseNode
 from tests.soak.faults import DEPTHS, NODES_EACH, SERVICES, node_link
-from tests.soak.liars import Liar
 from tests.soak.links import Link, ProxyLoop
 
 # The settings of the soak in addition to those of the end-to-end tests.
@@ -37,15 +37,15 @@ class Proxies:
     def __init__(self) -> None:
         self._loop = ProxyLoop()
         self.links: dict[str, Link] = {}
-        self.liars: dict[str, Liar] = {}
+        self.false_nodes: dict[str, FalseNode] = {}
         self._parts: Infrastructure | None = None
         self._nodes: dict[str, int] = {}  # the real port behind each node's link
 
     def close(self) -> None:
         for link in self.links.values():
             link.close()
-        for liar in self.liars.values():
-            liar.close()
+        for false_node in self.false_nodes.values():
+            false_node.close()
         self._loop.stop()
 
     def heal(self) -> None:
@@ -54,16 +54,16 @@ class Proxies:
             link.heal()
         for name, port in self._nodes.items():
             if self.links[name].target_port != port:
-                self.links[name].lead_to(port)
+                self.links[name].connect_to(port)
 
-    def lie(self, name: str) -> None:
+    def route_to_false_node(self, name: str) -> None:
         """Redirect a node's link to the lying node."""
-        self.links[name].lead_to(self.liars[name].port)
+        self.links[name].connect_to(self.false_nodes[name].port)
 
-    def stop_lying(self, name: str) -> None:
-        self.links[name].lead_to(self._nodes[name])
+    def route_to_node(self, name: str) -> None:
+        self.links[name].connect_to(self._nodes[name])
 
-    def is_lying(self, name: str) -> bool:
+    def is_false(self, name: str) -> bool:
         return self.links[name].target_port != self._nodes[name]
 
     @property
@@ -110,8 +110,8 @@ class Proxies:
     def _node(self, name: str, url: str) -> str:
         through = self._through(name, url)
         self._nodes[name] = self.links[name].target_port
-        self.liars[name] = Liar(self._loop, url)
-        self.liars[name].open()
+        self.false_nodes[name] = FalseNode(self._loop, url)
+        self.false_nodes[name].open()
         return through
 
     def _through(self, name: str, url: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from swap_stack.places import ROOT
 from tests.soak.nemesis import Broken
-from tests.soak.traffic import Swapped
+from tests.soak.traffic import SwapRun
 
 # The reports of the runs on the page, one per broker and seed.
 STORED_REPORTS: Final = ROOT / "tests/soak/kept"
@@ -29,7 +29,7 @@ class Run:
 
 def make_report(
     run: Run,
-    swapped: Swapped,
+    swapped: SwapRun,
     broken: Broken,
     *,
     restarts: Mapping[str, int],

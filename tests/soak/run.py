@@ -35,7 +35,7 @@ async def soak(
     minutes: float,
     began: str,
     has_faults: bool,
-    say: Callable[[str, str], None],
+    print_step: Callable[[str, str], None],
 ) -> Mapping[str, Any]:
     """Return the report of the run; its `problems` are empty if everything is correct.
 
@@ -44,17 +44,21 @@ async def soak(
     stack, loop = Stack(places, options), asyncio.get_running_loop()
     run = Run(seed, minutes, stack.broker_kind, began)
     async with Outside(stack.description, patience=PATIENCE) as outside:
-        nemesis = Nemesis(stack, proxies, outside, seed=seed, say=lambda what: say("nemesis", what))
-        traffic = Traffic(stack, outside, seed=seed, say=lambda what: say("traffic", what))
+        nemesis = Nemesis(
+            stack, proxies, outside, seed=seed, print_step=lambda what: print_step("nemesis", what)
+        )
+        traffic = Traffic(
+            stack, outside, seed=seed, print_step=lambda what: print_step("traffic", what)
+        )
         await traffic.prepare()
         operator = asyncio.create_task(nemesis.operate())
-        progress = asyncio.create_task(_show(traffic, nemesis, say))
+        progress = asyncio.create_task(_show(traffic, nemesis, print_step))
         samples = MemorySamples()
         sampling = asyncio.create_task(sample_memory(samples, SERVICES, stack.pid))
         swapping = asyncio.create_task(traffic.run(60 * minutes))
         await (nemesis.run(60 * minutes) if has_faults else asyncio.sleep(60 * minutes))
         healed_at = loop.time()
-        say("healed", "waiting for every swap's end")
+        print_step("healed", "waiting for every swap's end")
         await swapping
         sampling.cancel()
         problems = [*nemesis.broken.problems, *samples.problems()]
@@ -63,7 +67,7 @@ async def soak(
         except AssertionError as error:
             problems.append(str(error))
         quiet_after = loop.time() - healed_at
-        say("quiet", f"after {quiet_after:.1f} s")
+        print_step("quiet", f"after {quiet_after:.1f} s")
         for task in (operator, progress):
             task.cancel()
         problems += await list_problems(stack, outside, traffic.swapped)
@@ -80,11 +84,11 @@ async def soak(
     )
 
 
-async def _show(traffic: Traffic, nemesis: Nemesis, say: Callable[[str, str], None]) -> None:
+async def _show(traffic: Traffic, nemesis: Nemesis, print_step: Callable[[str, str], None]) -> None:
     while True:
         await asyncio.sleep(PROGRESS_SECONDS)
         swapped, broken = traffic.swapped, nemesis.broken
-        say(
+        print_step(
             "progress",
             f"{len(swapped.ended)} of {swapped.started} swaps ended,"
             f" {broken.faults.total()} faults,"

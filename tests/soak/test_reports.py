@@ -15,7 +15,7 @@ from tests.soak.checks import is_right_to_owner
 from tests.soak.faults import Kind
 from tests.soak.nemesis import Broken, Recovery
 from tests.soak.report import Run, make_report
-from tests.soak.traffic import EXCESS, Ended, Method, Plan, Swapped, Wanted
+from tests.soak.traffic import EXCESS, EndedSwap, Method, Plan, SwapRun, Wanted
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
 
@@ -34,10 +34,10 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 def a_report(problems: tuple[str, ...] = ()) -> dict[str, object]:
-    swapped, broken = Swapped(started=2), Broken()
+    swapped, broken = SwapRun(started=2), Broken()
     for number, status in enumerate(("completed", "refunded")):
         plan = Plan(number, 1.0, Method.DIRECT, Wanted.PAID, ROUTE)
-        swapped.ended.append(Ended(plan, f"id-{number}", "to", "owner", status, {}))
+        swapped.ended.append(EndedSwap(plan, f"id-{number}", "to", "owner", status, {}))
     broken.faults.update({Kind.CUT: 3})
     broken.recoveries += [Recovery(Kind.CUT, "kafka", 0.5), Recovery(Kind.STALL, "kafka", 4.25)]
     return make_report(
@@ -95,7 +95,9 @@ def test_the_page_shows_what_caught_the_mutants_of_each_file(generator: ModuleTy
 def test_a_swap_that_ends_otherwise_than_planned_is_known() -> None:
     plan = Plan(0, 1.0, Method.DIRECT, Wanted.LESS, ROUTE)
 
-    ends = [Ended(plan, "id", "to", "owner", s, {}).is_as_planned for s in ("refunded", "failed")]
+    ends = [
+        EndedSwap(plan, "id", "to", "owner", s, {}).is_as_planned for s in ("refunded", "failed")
+    ]
 
     assert ends == [True, False]
 
@@ -122,4 +124,6 @@ def test_only_what_is_not_paid_out_goes_back(
 ) -> None:
     plan = Plan(0, 1.0, Method.DIRECT, wanted, ROUTE)
 
-    assert is_right_to_owner(Ended(plan, "id", "to", "owner", status, {}), base_units) is is_right
+    assert (
+        is_right_to_owner(EndedSwap(plan, "id", "to", "owner", status, {}), base_units) is is_right
+    )

@@ -113,7 +113,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSwap:
     plan: Plan
     swap_id: str
     recipient: str
@@ -127,11 +127,11 @@ class Ended:
 
 
 @dataclass
-class Swapped:
+class SwapRun:
     """The results of the traffic."""
 
     started: int = 0
-    ended: list[Ended] = field(default_factory=list)
+    ended: list[EndedSwap] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -170,13 +170,13 @@ def _ends(random: Random, method: Method, wanted: Wanted) -> tuple[str, str, str
 
 class Traffic:
     def __init__(
-        self, stack: Stack, outside: Outside, *, seed: int, say: Callable[[str], None]
+        self, stack: Stack, outside: Outside, *, seed: int, print_step: Callable[[str], None]
     ) -> None:
-        self.swapped = Swapped()
+        self.swapped = SwapRun()
         self._stack = stack
         self._outside = outside
         self._plans = plans(seed)
-        self._say = say
+        self._print_step = print_step
         self._refuses = ""
         # A permit uses a nonce of the token, so a user's next one is valid only after it.
         self._permits: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -207,11 +207,11 @@ class Traffic:
         except Exception as error:  # the report lists every failure
             problem = f"swap {plan.number} ({plan.method}, {plan.wanted}): {error!r}"
             self.swapped.problems.append(problem)
-            self._say(problem)
+            self._print_step(problem)
             return
         self.swapped.ended.append(ended)
 
-    async def _swap(self, plan: Plan) -> Ended:
+    async def _swap(self, plan: Plan) -> EndedSwap:
         owner = new_address()
         is_refused = plan.wanted in (Wanted.REFUNDED, Wanted.CLAIMED)
         recipient = self._refuses if is_refused else new_address()
@@ -228,7 +228,7 @@ class Traffic:
             last = await self._send(plan, prepared)
         if plan.wanted is Wanted.CLAIMED:
             await pay_claim(self._stack, swap_id, owner)
-        return Ended(plan, swap_id, recipient, owner, str(last["swap"]["status"]), last)
+        return EndedSwap(plan, swap_id, recipient, owner, str(last["swap"]["status"]), last)
 
     async def _sign(self, plan: Plan, swap_id: str) -> Mapping[str, Any]:
         user = plan.number % USERS

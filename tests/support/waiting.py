@@ -10,14 +10,14 @@ from typing import TypeVar
 POLL_SECONDS = 0.05
 # It costs nothing on success, and the machine may be busy with other work.
 PATIENCE_SECONDS = 60.0
-THE_CONDITION = "what is waited for"
+DEFAULT_CONDITION = "what is waited for"
 T = TypeVar("T")
 
 
 async def until(
     condition: Callable[[], Awaitable[T | None]],
     *,
-    what: str = THE_CONDITION,
+    what: str = DEFAULT_CONDITION,
     within: float = PATIENCE_SECONDS,
     every: float = POLL_SECONDS,
 ) -> T:
@@ -36,10 +36,10 @@ async def until(
         await asyncio.sleep(every)
 
 
-async def until_here(
+async def until_true_here(
     condition: Callable[[], T | None],
     *,
-    what: str = THE_CONDITION,
+    what: str = DEFAULT_CONDITION,
     within: float = PATIENCE_SECONDS,
 ) -> T:
     """Return the first true result of a condition without I/O."""
@@ -75,7 +75,7 @@ async def output_of(process: asyncio.subprocess.Process, *, within: float) -> tu
             await process.wait()
 
 
-async def together(*those: Awaitable[T]) -> list[T]:
+async def gather_all(*those: Awaitable[T]) -> list[T]:
     """Return all results, after the last one is done.
 
     None is cancelled when another fails. A cancelled call of web3 can keep the lock of the

@@ -15,7 +15,7 @@ class RequestFailed(Exception):
     """A service refused the request, or did not answer."""
 
 
-class ServiceAway(RequestFailed):
+class ServiceUnavailable(RequestFailed):
     """A service did not answer, or is unavailable; a later request may succeed."""
 
 
@@ -32,23 +32,23 @@ class AwaitsApproval(RequestFailed):
 def send_request(service: str, client: httpx.Client, method: str, path: str, **rest: Any) -> Any:
     """
     :raises RequestFailed: with the message of the service.
-    :raises ServiceAway: when the same request may succeed later.
+    :raises ServiceUnavailable: when the same request may succeed later.
     :raises AwaitsApproval: when it is stored until a second operator approves it.
     """
     try:
         answer = client.request(method, path, **rest)
     except httpx.ConnectError as error:
-        raise ServiceAway(f"{service}: {type(error).__name__}: {error}") from error
+        raise ServiceUnavailable(f"{service}: {type(error).__name__}: {error}") from error
     except httpx.HTTPError as error:
         unknown = "" if method == "GET" else ". The outcome is unknown: swapctl audit shows it"
-        raise ServiceAway(f"{service}: {type(error).__name__}: {error}{unknown}") from error
+        raise ServiceUnavailable(f"{service}: {type(error).__name__}: {error}{unknown}") from error
     if answer.is_success:
         content = answer.json() if answer.content else {}
         if answer.status_code == httpx.codes.ACCEPTED and "proposal" in content:
             raise AwaitsApproval(content["proposal"])
         return content
-    is_away = answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS
-    failure = ServiceAway if is_away else RequestFailed
+    is_unavailable = answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS
+    failure = ServiceUnavailable if is_unavailable else RequestFailed
     raise failure(f"{service} answered {answer.status_code}: {_words(answer)}")
 
 

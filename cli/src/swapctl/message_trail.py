@@ -35,7 +35,7 @@ class SwapMarks:
     sequence_numbers: frozenset[int]
     transaction_hashes: frozenset[str]
 
-    def needles(self) -> list[bytes]:
+    def search_terms(self) -> list[bytes]:
         """Return byte strings; every message of the swap contains at least one."""
         numbers = [f'"sequence_number":{number}' for number in self.sequence_numbers]
         return [text.encode() for text in (*numbers, *self.transaction_hashes)]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-By = Annotated[
+IgnoredBy = Annotated[
     str | None,
     typer.Option("--by", hidden=True, help="Ignored: the token identifies the operator."),
 ]

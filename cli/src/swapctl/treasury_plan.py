@@ -29,7 +29,7 @@ class Holding:
     target: int  # free balance that should remain after liabilities
 
     @property
-    def spare(self) -> int:
+    def surplus(self) -> int:
         """Return the units that may leave; a negative number is the missing amount."""
         return self.held - self.owed - self.target
 
@@ -108,19 +108,19 @@ def make_plan(holdings: Sequence[Holding]) -> Plan:
         moves += for_symbol
         for one in of_symbol:
             arrived = sum(move.destination_units for move in for_symbol if move.destination is one)
-            if (missing := -one.spare - arrived) > 0:
+            if (missing := -one.surplus - arrived) > 0:
                 shortages.append(Shortage(one, missing))
     return Plan(moves, shortages)
 
 
 def _moves_of(holdings: Sequence[Holding]) -> Iterator[Move]:
     decimals = min(one.decimals for one in holdings)  # units that exist on every network
-    spare = {one.network: _scaled(one.spare, one.decimals, decimals) for one in holdings}
+    surplus = {one.network: _scaled(one.surplus, one.decimals, decimals) for one in holdings}
     by_network = {one.network: one for one in holdings}
     while True:
-        giver = max(spare, key=lambda name: (spare[name], name))
-        taker = min(spare, key=lambda name: (spare[name], name))
-        units = min(spare[giver], -spare[taker])
+        giver = max(surplus, key=lambda name: (surplus[name], name))
+        taker = min(surplus, key=lambda name: (surplus[name], name))
+        units = min(surplus[giver], -surplus[taker])
         if units <= 0:
             return
         source, destination = by_network[giver], by_network[taker]
@@ -131,8 +131,8 @@ def _moves_of(holdings: Sequence[Holding]) -> Iterator[Move]:
             units * 10 ** (source.decimals - decimals),
             units * 10 ** (destination.decimals - decimals),
         )
-        spare[giver] -= units
-        spare[taker] += units
+        surplus[giver] -= units
+        surplus[taker] += units
 
 
 def _scaled(units: int, decimals: int, to: int) -> int:

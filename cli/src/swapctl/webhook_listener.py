@@ -39,7 +39,8 @@ class WebhookListener:
         """Yield unread messages with their bodies.
 
         :param with_updates: also progress within a status.
-        :raises ServiceAway: when the service does not answer; messages not yielded stay unread.
+        :raises ServiceUnavailable: when the service does not answer; messages not yielded
+            stay unread.
         :raises RequestFailed: when it refuses.
         """
         for row in self._rows():

@@ -28,17 +28,19 @@ def outboxes(database: Database) -> Database:
     """Outboxes of three services with messages about two swaps."""
     mine = {"sequence_number": 77, "transactions": [_transaction(INPUT_HASH)]}
     requested = {"sequence_number": 77, "type": "SwapRequested"}
-    _say(database, "api", "swap.requests.v1", SWAP_ID, requested)
-    _say(database, "chain_watcher", "deposit.changed.v1", "d1", _movement(INPUT_HASH, 77))
-    _say(database, "chain_watcher", "deposit.changed.v1", "d2", _movement("0x22", 770))
-    _say(
+    _print_line(database, "api", "swap.requests.v1", SWAP_ID, requested)
+    _print_line(database, "chain_watcher", "deposit.changed.v1", "d1", _movement(INPUT_HASH, 77))
+    _print_line(database, "chain_watcher", "deposit.changed.v1", "d2", _movement("0x22", 770))
+    _print_line(
         database,
         "settler",
         "swap.changed.v1",
         SWAP_ID,
         {**mine, "sequence": 1, "status": "user_transfer_pending"},
     )
-    _say(database, "settler", "swap.changed.v1", str(uuid4()), {**mine, "sequence_number": 78})
+    _print_line(
+        database, "settler", "swap.changed.v1", str(uuid4()), {**mine, "sequence_number": 78}
+    )
     return database
 
 
@@ -94,7 +96,9 @@ class TestAuditor:
             auditor.rows("DELETE FROM settler.outbox")
 
 
-def _say(database: Database, source: str, topic: str, key: str, body: Mapping[str, Any]) -> None:
+def _print_line(
+    database: Database, source: str, topic: str, key: str, body: Mapping[str, Any]
+) -> None:
     url = database.url(source).replace("+psycopg", "")
     payload = json.dumps({"body": body}, separators=(",", ":")).encode()
     with psycopg.connect(url) as connection:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 import typer
 
-from swapctl.admin_client import ServiceAway
+from swapctl.admin_client import ServiceUnavailable
 from swapctl.commands.listen import Forwarding, local_url
 from swapctl.local_forwarder import Answer, LocalForwarder
 from swapctl.management import PAGE_SIZE, Management
@@ -38,7 +38,7 @@ class Stored:
     def get(self, path: str, **query: str) -> Any:
         if self.away:
             self.away -= 1
-            raise ServiceAway("api answered 503: later")
+            raise ServiceUnavailable("api answered 503: later")
         if not query:
             return {"id": path.rsplit("/", 1)[1], "event_type": "x", "swap_id": None, "body": "{}"}
         self.reads += 1
@@ -115,7 +115,7 @@ class TestWebhookListener:
         unread = listener.unread(with_updates=False)
         assert next(unread)["id"] == "a"
         stored.away = 1
-        with pytest.raises(ServiceAway):
+        with pytest.raises(ServiceUnavailable):
             next(unread)
 
         assert read(listener) == ["b"]
@@ -143,7 +143,7 @@ class TestForwarding:
             a_listener(stored),
             cast(LocalForwarder, Answering()),
             with_updates=False,
-            say=lines.append,
+            print_line=lines.append,
             sleep=sleep,
         )
         with pytest.raises(Ended):

@@ -65,7 +65,7 @@ class TestBelongs:
         marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
 
         for row in (a_movement(sequence_number=123), a_movement(transaction_hash=OUTPUT_HASH)):
-            assert any(needle in row.payload for needle in marks.needles())
+            assert any(needle in row.payload for needle in marks.search_terms())
 
 
 class TestTimeline:

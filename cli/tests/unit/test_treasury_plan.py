@@ -76,11 +76,11 @@ class TestAPlan:
         for one in holdings:
             left = sum(move.source_units for move in plan.moves if move.source is one)
             came = sum(move.destination_units for move in plan.moves if move.destination is one)
-            assert left <= max(0, one.spare)
-            assert came <= max(0, -one.spare)
-        missing = sum(max(0, -one.spare) for one in holdings)
-        spare = sum(max(0, one.spare) for one in holdings)
-        assert sum(short.missing for short in plan.shortages) == max(0, missing - spare)
+            assert left <= max(0, one.surplus)
+            assert came <= max(0, -one.surplus)
+        missing = sum(max(0, -one.surplus) for one in holdings)
+        surplus = sum(max(0, one.surplus) for one in holdings)
+        assert sum(short.missing for short in plan.shortages) == max(0, missing - surplus)
 
 
 class TestGas:

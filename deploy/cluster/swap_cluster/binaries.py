@@ -63,7 +63,7 @@ async def build(report: Report) -> None:
     for module in MODULES:
         if all((BINARIES / name).is_file() for name in module.results):
             continue
-        report.say(f"building {module.folder}", f"about {module.duration} on two idle cores")
+        report.print_step(f"building {module.folder}", f"about {module.duration} on two idle cores")
         with report.timed(f"built {module.folder}"):
             await run_to_end(
                 [

@@ -11,7 +11,13 @@ from pathlib import Path
 from swap_cluster.binaries import build
 from swap_cluster.certificates import make_certificates
 from swap_cluster.images import import_pause
-from swap_cluster.machine import make_bridge, remove_network, require, unmount_below, why_not
+from swap_cluster.machine import (
+    make_bridge,
+    remove_network,
+    require,
+    unavailable_reason,
+    unmount_below,
+)
 from swap_cluster.parts import containerd, control_plane, ctr, node, write_configuration
 from swap_cluster.settings import ADMIN, BINARIES, PLACES
 from swap_cluster.volumes import offer_volumes
@@ -27,7 +33,7 @@ async def start_cluster(report: Report) -> None:
 
     :raises StackError: when the machine lacks something, or a part does not become ready.
     """
-    require(why_not())
+    require(unavailable_reason())
     await build(report)
     await make_certificates()
     await make_bridge()
@@ -41,7 +47,7 @@ async def start_cluster(report: Report) -> None:
             await part.start()
             await part.ready()
     await offer_volumes()
-    report.say("cluster", f"export KUBECONFIG={PLACES.shown(ADMIN)}")
+    report.print_step("cluster", f"export KUBECONFIG={PLACES.shown(ADMIN)}")
 
 
 async def stop_cluster(report: Report) -> None:
@@ -62,7 +68,7 @@ async def stop_cluster(report: Report) -> None:
     await remove_network()
     _remove_cgroups()
     shutil.rmtree(PLACES.var)
-    report.say("cluster", "stopped; its binaries and images stay in .cache/cluster")
+    report.print_step("cluster", "stopped; its binaries and images stay in .cache/cluster")
 
 
 async def _end_containers() -> None:

@@ -52,7 +52,7 @@ async def run_demo(report: Report) -> None:
 async def _show_dashboard(stack: Mapping[str, Any], report: Report) -> None:
     dashboard = stack["dashboard"]
     who = f"{dashboard['email']}, password {dashboard['password']}"
-    report.say("dashboard", f"{dashboard['url']} as {who}")
+    report.print_step("dashboard", f"{dashboard['url']} as {who}")
     link = await make_link(stack)
     report.console.print(f"  sign in, once: {link}", highlight=False, soft_wrap=True)
 
@@ -61,7 +61,9 @@ def _show(outcomes: list[Outcome], report: Report) -> None:
     for outcome in outcomes:
         seconds = outcome.duration.total_seconds()
         webhooks = f"{len(outcome.deliveries)} webhooks"
-        report.say(outcome.journey.method, f"{outcome.status} after {seconds:.1f} s, {webhooks}")
+        report.print_step(
+            outcome.journey.method, f"{outcome.status} after {seconds:.1f} s, {webhooks}"
+        )
     wrong = [each.journey.title for each in outcomes if each.status != each.journey.ending]
     if wrong:
         raise StackError("\n".join(["These swaps ended otherwise than they should:", *wrong]))

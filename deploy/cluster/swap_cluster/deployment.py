@@ -68,7 +68,7 @@ async def until_deployed(report: Report) -> None:
         items = (await get("jobs,deployments,statefulsets", "--namespace", NAMESPACE))["items"]
         ready = {each["metadata"]["name"] for each in items if _is_available(each)}
         for name in sorted(ready - shown):
-            report.say(name, "ready")
+            report.print_step(name, "ready")
         shown |= ready
         if len(ready) == len(items) > 0:
             return

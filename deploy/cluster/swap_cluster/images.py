@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from swap_cluster.machine import require, why_no_images
+from swap_cluster.machine import images_unavailable_reason, require
 from swap_cluster.parts import ctr
 from swap_cluster.settings import CACHE, PLACES, SOURCE
 from swap_stack.files import read_json, write_json
-from swap_stack.parts.kafka import jars_folder, why_not
+from swap_stack.parts.kafka import jars_folder, unavailable_reason
 from swap_stack.places import ROOT
 from swap_stack.programs import run_to_end
 from swap_stack.report import Report
@@ -86,7 +86,7 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
     :raises StackError: when the machine lacks a program.
     :raises ProgramFailed: when a build fails.
     """
-    require(why_no_images())
+    require(images_unavailable_reason())
     await _make_base(report)
     for name in names:
         with report.timed(f"image {name}"):
@@ -239,7 +239,7 @@ async def _build_stand_in(name: str) -> None:
     kind = name.partition(":")[0].rpartition("/")[2]
     packages = Path(sys.prefix) / f"lib/python3.{sys.version_info.minor}/site-packages"
     if kind == "kafka":
-        if (reason := why_not(PLACES)) is not None:
+        if (reason := unavailable_reason(PLACES)) is not None:
             require(f"Apache Kafka's image: {reason}.")
         java = _program("java").parents[1]
         shutil.copytree(java, context / "java", symlinks=False, ignore_dangling_symlinks=True)

@@ -24,7 +24,7 @@ IMAGE_PROGRAMS = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
 BINARY_NAMES = ("kube", "containerd", "containerd-shim-runc-v2", "ctr", "coredns")
 
 
-def why_not() -> str | None:
+def unavailable_reason() -> str | None:
     """Say in one sentence why no cluster can run here, or nothing when it can."""
     if os.geteuid() != 0:
         return "A cluster needs root: it makes network devices, mounts and cgroups."
@@ -38,7 +38,7 @@ def why_not() -> str | None:
     return None
 
 
-def why_no_images() -> str | None:
+def images_unavailable_reason() -> str | None:
     """Say in one sentence why no image can be built here, or nothing when one can."""
     missing = _packages_of(IMAGE_PROGRAMS)
     return f"Images need these packages: apt-get install {' '.join(missing)}" if missing else None

@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import structlog
 
-from swap_compose.ground import make_topics, migrate_all, prepare_chains, show_invariants
 from swap_compose.host import keep_stack_file, prepare_host_files
 from swap_compose.places import HostPorts
+from swap_compose.preparation import make_topics, migrate_all, prepare_chains, show_invariants
 from swap_compose.secrets import make_secrets
-from swap_compose.webhooks import make_partners, play, receive
+from swap_compose.webhooks import make_partners, run_receiver, run_sandbox
 from swap_stack.daemon import StackError
 from swap_stack.node import NodeError
 
@@ -30,8 +30,8 @@ JOBS: dict[str, Callable[[], None]] = {
     "chains": lambda: asyncio.run(prepare_chains(HostPorts.from_environment())),
     "invariants": lambda: asyncio.run(show_invariants()),
     "partners": make_partners,
-    "receiver": receive,
-    "sandbox": play,
+    "receiver": run_receiver,
+    "sandbox": run_sandbox,
     "stack-file": lambda: asyncio.run(keep_stack_file(HostPorts.from_environment())),
 }
 

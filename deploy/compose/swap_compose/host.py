@@ -17,8 +17,8 @@ from swap_compose.places import (
     CHECKOUT,
     GATEWAY_URL,
     HOST,
-    PLAYED,
     RECEIVED,
+    SANDBOX_RECEIVED,
     STACK,
     HostPorts,
     InsidePorts,
@@ -54,9 +54,9 @@ def prepare_host_files() -> None:
         raise StackError("var/stack.json describes a stack of `make up`: `make down` first.")
     STACK_FILE.unlink(missing_ok=True)
     WEBHOOKS.mkdir(exist_ok=True)
-    _give(HOST)
-    _give(WEBHOOKS)
-    for name in (RECEIVED.name, PLAYED.name):
+    _give_to_checkout_owner(HOST)
+    _give_to_checkout_owner(WEBHOOKS)
+    for name in (RECEIVED.name, SANDBOX_RECEIVED.name):
         received = WEBHOOKS / name
         received.touch()
         os.chown(received, OWN_USER, CHECKOUT.stat().st_gid)
@@ -83,7 +83,7 @@ async def keep_stack_file(ports: HostPorts) -> None:
     # Here the gateway has another name than for whoever reads the file.
     await wait_until_quoted({**description, "gateway": {"url": GATEWAY_URL}})
     write_json(STACK_FILE, description)
-    _give(STACK_FILE)
+    _give_to_checkout_owner(STACK_FILE)
     try:
         await stopped.wait()
     finally:
@@ -156,6 +156,6 @@ async def _problems(session: aiohttp.ClientSession, url: str) -> str | None:
         return repr(error)
 
 
-def _give(path: Path) -> None:
+def _give_to_checkout_owner(path: Path) -> None:
     owner = CHECKOUT.stat()
     os.chown(path, owner.st_uid, owner.st_gid)

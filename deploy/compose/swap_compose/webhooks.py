@@ -13,12 +13,12 @@ import orjson
 from swap_compose.places import (
     GATEWAY_URL,
     NODE_URLS,
-    PLAYED,
     RECEIVED,
     RECEIVER_PORT,
     RECEIVER_URL,
     SANDBOX,
     SANDBOX_PORT,
+    SANDBOX_RECEIVED,
     SANDBOX_URL,
     STACK,
     InsidePorts,
@@ -41,7 +41,7 @@ def make_partners() -> None:
     operator = Operator(InsidePorts.all(), secrets.operator_token)
     hooks = {
         DEMO: Hook(RECEIVER_URL, f"{ON_HOST}/{RECEIVED.name}"),
-        SANDBOX_NAME: Hook(SANDBOX_URL, f"{ON_HOST}/{PLAYED.name}"),
+        SANDBOX_NAME: Hook(SANDBOX_URL, f"{ON_HOST}/{SANDBOX_RECEIVED.name}"),
     }
     partners.make_partners(STACK.partners_file, operator, hooks)
     dashboard = InsidePorts.all().internal_url("dashboard")
@@ -49,18 +49,18 @@ def make_partners() -> None:
     asyncio.run(make_account(operator, dashboard, token=token, password=password))
 
 
-def receive() -> None:
+def run_receiver() -> None:
     """Become the sample receiver, once there is a secret to verify with."""
     rows: list[dict[str, Any]] | None
     while (rows := read_json(STACK.partners_file)) is None:
         time.sleep(POLL_SECONDS)
     variables = {"WEBHOOK_SECRET": rows[0]["webhook"]["secret"], "RECEIVED": str(RECEIVED)}
-    _become("swap_stack.receiver", "--port", str(RECEIVER_PORT), variables=variables)
+    _exec_module("swap_stack.receiver", "--port", str(RECEIVER_PORT), variables=variables)
 
 
-def play() -> None:
+def run_sandbox() -> None:
     """Become the sandbox."""
-    _become(
+    _exec_module(
         "swap_stack.sandbox",
         variables={
             "SANDBOX_GATEWAY": GATEWAY_URL,
@@ -69,11 +69,11 @@ def play() -> None:
             "SANDBOX_KEYS": str(SANDBOX / "keys"),
             "SANDBOX_JOURNAL": str(SANDBOX / "paid"),
             "SANDBOX_PORT": str(SANDBOX_PORT),
-            "RECEIVED": str(PLAYED),
+            "RECEIVED": str(SANDBOX_RECEIVED),
         },
     )
 
 
-def _become(module: str, *arguments: str, variables: dict[str, str]) -> None:
+def _exec_module(module: str, *arguments: str, variables: dict[str, str]) -> None:
     command = [sys.executable, "-m", module, *arguments]
     os.execve(command[0], command, {**os.environ, **variables})

@@ -96,13 +96,13 @@ class TestCatalogueFrom:
 
 class TestAddresses:
     def test_have_one_form_however_the_file_writes_them(self) -> None:
-        def shout(document: Document) -> None:
+        def uppercase(document: Document) -> None:
             network = document["networks"][0]
             network["contracts"]["treasury"] = "0xab"
             network["signers"], network["funders"] = ["0xcd"], ["0xef"]
             network["tokens"][1]["contract"] = "0xaa"
 
-        network = a_catalogue(shout).network("ETHEREUM_DEVNET")
+        network = a_catalogue(uppercase).network("ETHEREUM_DEVNET")
 
         assert network.contracts.treasury == "0xAB"
         assert (network.signers, network.funders) == (("0xCD",), ("0xEF",))

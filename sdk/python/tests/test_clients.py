@@ -136,7 +136,7 @@ class TestSaying:
 
 
 class TestReading:
-    def test_gives_up_in_the_end(self) -> None:
+    def test_abandons_in_the_end(self) -> None:
         service = Service(httpx.ConnectError("refused"))
 
         with blocking(service) as swaps, pytest.raises(Unreachable, match="refused"):

@@ -47,7 +47,7 @@ class FakeWebhooks:
         others = await self.list_all(app_id)
         if bound is not None:
             if any(o["url"] == settings["url"] and _is_stopped(o) for o in others):
-                raise _kept_disabled()
+                raise _disabled_by_operator()
             if len(others) >= bound.most:
                 raise bound.refusal()
         row = {
@@ -71,7 +71,7 @@ class FakeWebhooks:
             raise NotFound
         by = details.get("by", OPERATOR)
         if what in ("enable", "remove") and by != OPERATOR and _is_stopped(row):
-            raise _kept_disabled()
+            raise _disabled_by_operator()
         self.done.append((id_, what))
         self.orders.append(details)
         if what == "events":
@@ -175,5 +175,5 @@ def _is_stopped(row: Row) -> bool:
     return bool(row["disabled_reason"] == OPERATOR)
 
 
-def _kept_disabled() -> ApiRefusal:
+def _disabled_by_operator() -> ApiRefusal:
     return ApiRefusal(ErrorCode.DISABLED_BY_OPERATOR, "an operator disabled it")

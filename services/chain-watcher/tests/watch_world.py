@@ -55,7 +55,7 @@ from tests.support.waiting import until
 READER = "reader_of_a_test"  # the schema of the service that pays for published movements
 SECOND = "second.example"  # another provider than that of the followed node
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-IMPATIENT = FollowTimings(
+SHORT_TIMINGS = FollowTimings(
     first_pause=timedelta(milliseconds=5),
     pause_max=timedelta(milliseconds=20),
     check_after=timedelta(milliseconds=50),
@@ -186,7 +186,7 @@ class World:
 
     @asynccontextmanager
     async def followed(
-        self, reader: FakeReader | None = None, *, patience: FollowTimings = IMPATIENT
+        self, reader: FakeReader | None = None, *, timings: FollowTimings = SHORT_TIMINGS
     ) -> AsyncIterator[None]:
         """Follow in the background, as one process does, until the block is left."""
         watched: set[str] = set()
@@ -228,7 +228,7 @@ class World:
             hinted=self.hinted,
             clock=lambda: NOW,
             random=Random(1),
-            patience=patience,
+            timings=timings,
         )
         task = asyncio.create_task(follow_network(lambda: None, epoch=self.epoch))
         try:
@@ -294,7 +294,7 @@ class World:
             payloads = await connection.scalars(sql("SELECT payload FROM outbox ORDER BY id"))
             return [json.loads(payload)["body"] for payload in payloads]
 
-    async def says(self, *expected: tuple[str, int]) -> None:
+    async def publishes(self, *expected: tuple[str, int]) -> None:
         await until(lambda: self._has_published(list(expected)))
 
     async def _has_published(self, expected: list[tuple[str, int]]) -> bool:

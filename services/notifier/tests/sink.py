@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-Behave = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +28,20 @@ class Received:
 class Sink:
     url: str = ""
     received: list[Received] = field(default_factory=list)
-    behaviours: dict[str, Behave] = field(default_factory=dict)
+    behaviours: dict[str, Behaviour] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def at(self, path: str, behave: Behave | None = None) -> str:
+    def at(self, path: str, behaviour: Behaviour | None = None) -> str:
         """Return an address of the sink, and set its behaviour there; 204 by default."""
-        if behave:
-            self.behaviours[path] = behave
+        if behaviour:
+            self.behaviours[path] = behaviour
         return f"{self.url}{path}"
 
     def by_path(self) -> dict[str, list[Received]]:
-        sorted_out: dict[str, list[Received]] = defaultdict(list)
+        received_by_path: dict[str, list[Received]] = defaultdict(list)
         for one in self.received:
-            sorted_out[one.path].append(one)
-        return sorted_out
+            received_by_path[one.path].append(one)
+        return received_by_path
 
     async def until(self, number: int, path: str | None = None) -> list[Received]:
         """Wait until a number of requests has arrived."""
@@ -55,19 +55,19 @@ class Sink:
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.received.append(Received(request.path, headers, await request.read()))
         self.changed.set()
-        behave = self.behaviours.get(request.path)
-        return await behave(request) if behave else web.Response(status=204)
+        behaviour = self.behaviours.get(request.path)
+        return await behaviour(request) if behaviour else web.Response(status=204)
 
 
-def answering(status: int, **headers: str) -> Behave:
-    async def behave(_: web.Request) -> web.StreamResponse:
+def answering(status: int, **headers: str) -> Behaviour:
+    async def behaviour(_: web.Request) -> web.StreamResponse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return web.Response(status=status, headers=named)
 
-    return behave
+    return behaviour
 
 
-async def hang_up(request: web.Request) -> web.StreamResponse:
+async def close_connection(request: web.Request) -> web.StreamResponse:
     """Read the request and close the connection without an answer."""
     assert request.transport is not None
     request.transport.close()

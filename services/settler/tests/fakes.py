@@ -310,10 +310,10 @@ class FakeUnitOfWork:
             refuel.swap_id
             for refuel in self._of_kind(IntentKind.REFUEL)
             if refuel.swap_id in swap_ids and refuel.swap_id and refuel.state in UNSENT
-            if refuel.network in self.halted or self._is_paid_without_us(refuel)
+            if refuel.network in self.halted or self._is_paid_externally(refuel)
         ]
 
-    def _is_paid_without_us(self, intent: Intent) -> bool:
+    def _is_paid_externally(self, intent: Intent) -> bool:
         prefix = f"payout_unexplained/{intent.network}/{intent.paid_id}/"
         return any(key.startswith(prefix) for key in self.ledger)
 

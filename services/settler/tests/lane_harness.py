@@ -114,15 +114,15 @@ def a_catalogue() -> Catalogue:
     return catalogue_from({**document, "networks": networks}, to_address=str)
 
 
-def expect_other_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
+def expect_wrong_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every lane expect a wrong nonce, so that it signs after the assignment."""
     due = PostgresLaneStore.due
 
-    async def mistaken(store: PostgresLaneStore, *, limit: int) -> Due:
+    async def wrong_due(store: PostgresLaneStore, *, limit: int) -> Due:
         is_reported = await due(store, limit=limit)
         return is_reported._replace(next_nonce=(is_reported.next_nonce or 0) + 1)
 
-    monkeypatch.setattr(PostgresLaneStore, "due", mistaken)
+    monkeypatch.setattr(PostgresLaneStore, "due", wrong_due)
 
 
 def a_recipient(number: int) -> str:

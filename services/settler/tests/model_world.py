@@ -367,7 +367,7 @@ class Model:
         await world.sender.broadcast([external])
         self.external.setdefault(network, []).append(external.transaction_hash)
 
-    async def act_as_zombie(self, network: str) -> None:
+    async def send_with_lost_lease(self, network: str) -> None:
         """Keep a process sending after another one has taken its lease."""
         side = self.sides[network]
         with suppress(ChainError, LeaseLost):
@@ -375,11 +375,11 @@ class Model:
 
     # The end
 
-    async def heal(self) -> None:
+    async def restore_services(self) -> None:
         self.prices.is_away = False
         await self.lift()
         for side in self.sides.values():
-            side.world.chain.come_up()
+            side.world.chain.make_available()
             side.world.chain.base_fee = 10**9
         facts, self.waiting = self.waiting, []
         for fact in facts:
@@ -387,7 +387,7 @@ class Model:
         # A partial deposit waits for the rest until the deadline.
         await self.pass_deadline()
 
-    async def come_to_rest(self) -> None:
+    async def run_until_idle(self) -> None:
         """
         :raises AssertionError: naming the work that stays due.
         """
@@ -397,7 +397,7 @@ class Model:
             await self.requote()
             await self.expire()
             for network, side in self.sides.items():
-                await side.go_on()
+                await side.run_round()
                 await self._resume(network)
             await self.recover()
             await self.sweep()
@@ -455,7 +455,7 @@ class Model:
         """
         came: Counter[int] = Counter()
         for one in self.sent:
-            if one.state == "confirmed" and self._is_right(one):
+            if one.state == "confirmed" and self._is_source_asset(one):
                 came[one.swap] += one.units
         ends: Counter[str] = Counter()
         out = Counter(log.to_address for log in self.sides[DESTINATION].watcher.paid())
@@ -465,14 +465,16 @@ class Model:
             number = int(swap.number)
             what = f"swap {number}: {swap}, {came[number]} came"
             assert out[a_recipient(number)] <= 1, f"{what}: paid out twice"
-            if number not in self._doubtful():
+            if number not in self._swaps_with_parked_message():
                 assert int(swap.credited) == came[number], what
             if came[number]:
                 assert swap.paid or int(swap.claimable), f"{what}: neither paid nor claimable"
                 assert swap.status in ("completed", "refunded", "failed", "expired"), what
             may_expire = self._may_expire(number, stayed=came[number], returned=int(swap.returned))
             assert swap.status != "expired" or may_expire, what
-            if number not in self._doubtful() and not self._lost_one(number):
+            if number not in self._swaps_with_parked_message() and not self._has_reverted_deposit(
+                number
+            ):
                 to = a_recipient(number)
                 _assert_sums(what, swap, out=sums_out[to], back=sums_back[to])
             ends[swap.status] += 1
@@ -483,21 +485,23 @@ class Model:
 
         A deposit after an accepted one is refunded separately, even if a reorg removes the first.
         """
-        return not self._came_in_time(number) or (self._lost_one(number) and returned == stayed)
+        return not self._arrived_in_time(number) or (
+            self._has_reverted_deposit(number) and returned == stayed
+        )
 
-    def _lost_one(self, number: int) -> bool:
+    def _has_reverted_deposit(self, number: int) -> bool:
         return any(one.was_reverted for one in self.sent if one.swap == number)
 
-    def _came_in_time(self, number: int) -> bool:
+    def _arrived_in_time(self, number: int) -> bool:
         """Whether a deposit arrived before the deadline, and was never reverted."""
         deadline = NOW + TOO_LATE
-        mine = [one for one in self.sent if one.swap == number and self._is_right(one)]
+        mine = [one for one in self.sent if one.swap == number and self._is_source_asset(one)]
         return any(not one.was_reverted and one.body.block_time < deadline for one in mine)
 
-    def _is_right(self, one: Sent) -> bool:
+    def _is_source_asset(self, one: Sent) -> bool:
         return one.body.network == SOURCE and one.body.token == NATIVE
 
-    def _doubtful(self) -> set[int]:
+    def _swaps_with_parked_message(self) -> set[int]:
         """Return the swaps with a parked message."""
         return {one.swap for one in self.sent if one.body.deposit_id in self.parked}
 

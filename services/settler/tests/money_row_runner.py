@@ -16,14 +16,14 @@ from services.settler.tests.factories import (
     an_attachment,
     funding,
 )
-from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, Comes, Row, Way
+from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, DepositEvent, Row, Way
 from services.settler.tests.settler_harness import Settler
 from swap_contracts.quoting import FundingMethod
 from swap_domain.lifecycle import Status
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Leg, Swap
 
-PATIENCE: Final = timedelta(hours=1)
+QUOTER_WAIT: Final = timedelta(hours=1)
 SOURCE_OWED: Final = (AccountKind.SWAP_LIABILITY, AccountKind.CLAIMABLE)
 ROUNDS_MAX: Final = 10
 
@@ -55,7 +55,7 @@ class Books(Protocol):
         """Advance the chain-watcher to a time, with all its messages received."""
         ...
 
-    async def wait_for_the_quoter(self, duration: timedelta) -> None: ...
+    async def exceed_quoter_patience(self, duration: timedelta) -> None: ...
 
 
 class MoneyRowRunner:
@@ -66,7 +66,7 @@ class MoneyRowRunner:
         self._books = books
         self._versions: dict[int, int] = {}
 
-    async def play(self, *, has_address: bool) -> None:
+    async def run(self, *, has_address: bool) -> None:
         row, settler = self._row, self._settler
         settler.quoter.refused = row.refused
         if row.share_ppm is not None:
@@ -78,24 +78,24 @@ class MoneyRowRunner:
         await settler.requests(a_request(NUMBER, method=funding_method))
         if has_address:
             await settler.requests(a_refund_address(NUMBER))
-        for one in row.comes:
-            await self._come(one)
-        if row.dies:
-            await self._die()
+        for one in row.events:
+            await self._apply_event(one)
+        if row.payment_dies:
+            await self._prove_payment_dead()
         if row.is_over:
-            await self._pass_the_deadline()
-        await self.come_to_rest()
+            await self._pass_deadline()
+        await self.run_until_idle()
 
-    async def _come(self, one: Comes) -> None:
+    async def _apply_event(self, one: DepositEvent) -> None:
         if one.at >= AFTER and self._settler.now < AFTER:
-            await self.come_to_rest()
-            await self._pass_the_deadline()
+            await self.run_until_idle()
+            await self._pass_deadline()
         if one.after == "paid":
-            await self.come_to_rest()
+            await self.run_until_idle()
         elif one.after == "signed":
             await self._sign()
         elif one.after == "dead":
-            await self._die()
+            await self._prove_payment_dead()
         self._settler.now = max(self._settler.now, one.at)
         self._versions[one.nth] = self._versions.get(one.nth, 0) + 1
         message = a_deposit_message(
@@ -114,17 +114,17 @@ class MoneyRowRunner:
 
     async def _requote(self) -> None:
         await self._settler.requote_swaps()
-        if self._row.waits:
+        if self._row.quoter_is_unavailable:
             assert (await self._books.swap()).status is Status.DEPOSIT_PENDING
-            await self._books.wait_for_the_quoter(PATIENCE)
+            await self._books.exceed_quoter_patience(QUOTER_WAIT)
             await self._settler.requote_swaps()
 
-    async def _pass_the_deadline(self) -> None:
+    async def _pass_deadline(self) -> None:
         self._settler.now = AFTER
         await self._books.watched(AFTER)
         await self._settler.expire_swaps()
 
-    async def come_to_rest(self) -> None:
+    async def run_until_idle(self) -> None:
         """Process and pay due work, until none is left."""
         for _ in range(ROUNDS_MAX):
             await self._settler.start_refunds()
@@ -141,7 +141,7 @@ class MoneyRowRunner:
             if intent.state is IntentState.RESERVED:
                 await self._books.sign(intent, _hash(intent))
 
-    async def _die(self) -> None:
+    async def _prove_payment_dead(self) -> None:
         for intent in (await self._books.swap()).intents.values():
             assert intent.has_open_attempt, "what dies is out"
             await self._books.close(intent)
@@ -176,9 +176,9 @@ async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None
         row.revision > 0,
     )
     assert _paid(swap) == ([row.paid] if row.paid else [])
-    back = _back(swap)
-    worth_it = [units for units in row.own if units > cost] if has_address else []
-    assert sorted(back) == sorted([*([row.main] if row.main and has_address else []), *worth_it])
+    back = _returned(swap)
+    refundable = [units for units in row.own if units > cost] if has_address else []
+    assert sorted(back) == sorted([*([row.main] if row.main and has_address else []), *refundable])
     await _check_what_is_owed(row, books, swap, has_address=has_address, cost=cost)
     assert await books.suspended() == row.suspended
     assert set((await books.sums()).values()) <= {0}
@@ -213,7 +213,7 @@ def _paid(swap: Swap) -> list[int]:
     return [i.base_units for i in swap.intents.values() if i.kind is IntentKind.OUTPUT]
 
 
-def _back(swap: Swap) -> list[int]:
+def _returned(swap: Swap) -> list[int]:
     refunds = [i for i in swap.intents.values() if i.kind is IntentKind.REFUND]
     assert all(i.to_address == USER for i in refunds)
     return [i.charged_base_units for i in refunds]

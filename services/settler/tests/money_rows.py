@@ -57,12 +57,12 @@ OTHER_RECEIVER: Final = "0x" + "77" * 20
 BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
 BY_ATTACHING: Final = "only what the Treasury got of the swap's own token is ever attached"
 NOT_FOLLOWED: Final = "of tokens that are in no catalogue only the Depository's log is looked at"
-NOT_WATCHED: Final = "what goes to somebody else is seen by nobody: there is nothing to tell"
+UNWATCHED_RECEIVER: Final = "transfers to other receivers are not watched: no fact is published"
 NO_CONTRACT: Final = "the user's transfer is the deposit: there is no contract between to be false"
 
 
 @dataclass(frozen=True)
-class Comes:
+class DepositEvent:
     """One deposit fact: seen, confirmed or reverted."""
 
     units: int = REQUESTED
@@ -78,7 +78,7 @@ class Row:
     """The facts of a swap, and the place of the money at the end."""
 
     name: str
-    comes: tuple[Comes, ...]
+    events: tuple[DepositEvent, ...]
     paid: int = 0  # to the recipient, of the destination token
     main: int = 0  # refunded from the main leg, including the refund's cost
     own: tuple[int, ...] = ()  # refunded from separate legs, likewise
@@ -86,9 +86,9 @@ class Row:
     status: Status | None = None  # if neither payment nor refund ends it
     share_ppm: int | None = None  # the quoter's offer, if it differs from the one before
     refused: Refused | None = None
-    dies: bool = False  # whether the broadcast payment is proven dead in the end
+    payment_dies: bool = False  # whether the broadcast payment is proven dead in the end
     is_over: bool = False  # whether the deadline passes in the end
-    waits: bool = False  # whether it waits for an absent quoter without a limit
+    quoter_is_unavailable: bool = False  # whether it waits for an absent quoter without a limit
     revision: int = 0
     loss: int = 0  # the service's
     suspended: int = 0  # without an owner, until one is proven
@@ -96,11 +96,11 @@ class Row:
     not_by: Mapping[Way, str] = field(default_factory=dict)  # why it cannot occur with a method
 
 
-def at_once(*units: int, **more: Any) -> tuple[Comes, ...]:
-    return tuple(Comes(sum_, nth=nth, **more) for nth, sum_ in enumerate(units))
+def at_once(*units: int, **more: Any) -> tuple[DepositEvent, ...]:
+    return tuple(DepositEvent(sum_, nth=nth, **more) for nth, sum_ in enumerate(units))
 
 
-def seen_together(*units: int) -> tuple[Comes, ...]:
+def seen_together(*units: int) -> tuple[DepositEvent, ...]:
     """Return deposits that were all seen before the first of them was final."""
     return at_once(*units, state="seen") + at_once(*units)
 
@@ -207,7 +207,7 @@ ROWS: Final = (
     ),
     Row(
         "a second deposit after the end of the first one's swap",
-        (Comes(), Comes(5000, at=AFTER, nth=1)),
+        (DepositEvent(), DepositEvent(5000, at=AFTER, nth=1)),
         paid=PAYOUT,
         own=(5000,),
     ),
@@ -244,7 +244,7 @@ ROWS: Final = (
         main=REQUESTED,
         reason=FailReason.ROUTE_UNAVAILABLE,
         refused=Refused.NO_ANSWER,
-        waits=True,
+        quoter_is_unavailable=True,
     ),
     Row(
         "a late deposit that cannot be paid",
@@ -271,94 +271,102 @@ ROWS: Final = (
     Row("nothing came", (), status=Status.EXPIRED, is_over=True),
     Row(
         "a deposit after the swap has expired",
-        (Comes(at=AFTER),),
+        (DepositEvent(at=AFTER),),
         own=(REQUESTED,),
         status=Status.EXPIRED,
     ),
     Row(
         "deposits after the swap has expired, one of them not worth its refund",
-        (Comes(at=AFTER), Comes(7000, at=AFTER, nth=1), Comes(COST, at=AFTER, nth=2)),
+        (
+            DepositEvent(at=AFTER),
+            DepositEvent(7000, at=AFTER, nth=1),
+            DepositEvent(COST, at=AFTER, nth=2),
+        ),
         own=(REQUESTED, 7000, COST),
         status=Status.EXPIRED,
     ),
     # Reorgs after something was signed
     Row(
         "a deposit that a reorg takes while its payout is out is our loss",
-        (Comes(), Comes(state="reverted", after="signed")),
+        (DepositEvent(), DepositEvent(state="reverted", after="signed")),
         paid=PAYOUT,
         loss=REQUESTED,
     ),
     Row(
         "a deposit that a reorg takes after its payout is our loss",
-        (Comes(), Comes(state="reverted", after="paid")),
+        (DepositEvent(), DepositEvent(state="reverted", after="paid")),
         paid=PAYOUT,
         loss=REQUESTED,
     ),
     Row(
         "a deposit that a reorg takes after its payout, and gives back, is no second credit",
-        (Comes(), Comes(state="reverted", after="paid"), Comes()),
+        (DepositEvent(), DepositEvent(state="reverted", after="paid"), DepositEvent()),
         paid=PAYOUT,
     ),
     Row(
         "a part that was swapped, and taken by a reorg after its payout, is our loss",
-        (Comes(HALF), Comes(HALF, state="reverted", after="paid")),
+        (DepositEvent(HALF), DepositEvent(HALF, state="reverted", after="paid")),
         paid=PAYOUT // 2,
         revision=1,
         loss=HALF,
     ),
     Row(
         "a deposit that a reorg takes while its payout is out, which then dies, is nobody's loss",
-        (Comes(), Comes(state="reverted", after="signed")),
+        (DepositEvent(), DepositEvent(state="reverted", after="signed")),
         status=Status.DEPOSIT_PENDING,
-        dies=True,
+        payment_dies=True,
     ),
     Row(
         "a deposit that a reorg takes while its payout is out, which then dies, and gives back",
-        (Comes(), Comes(state="reverted", after="signed"), Comes(after="dead")),
+        (
+            DepositEvent(),
+            DepositEvent(state="reverted", after="signed"),
+            DepositEvent(after="dead"),
+        ),
         paid=PAYOUT,
     ),
     # Reorgs before anything was signed
     Row(
         "a deposit that a reorg takes and gives back is one deposit",
-        (Comes(), Comes(state="reverted"), Comes()),
+        (DepositEvent(), DepositEvent(state="reverted"), DepositEvent()),
         paid=PAYOUT,
     ),
     Row(
         "a deposit that a reorg takes for good",
-        (Comes(), Comes(state="reverted")),
+        (DepositEvent(), DepositEvent(state="reverted")),
         status=Status.DEPOSIT_PENDING,
     ),
     Row(
         "a part that a reorg leaves alone is swapped for what it is worth",
-        (*seen_together(HALF)[:1], Comes(HALF, state="seen", nth=1), Comes(HALF),
-         Comes(HALF, state="reverted", nth=1)),
+        (*seen_together(HALF)[:1], DepositEvent(HALF, state="seen", nth=1), DepositEvent(HALF),
+         DepositEvent(HALF, state="reverted", nth=1)),
         paid=PAYOUT // 2,
         revision=1,
     ),
     Row(
         "a part that was swapped, and taken by a reorg before it was paid for",
-        (Comes(HALF), Comes(HALF, state="reverted"), Comes(HALF)),
+        (DepositEvent(HALF), DepositEvent(HALF, state="reverted"), DepositEvent(HALF)),
         paid=PAYOUT // 2,
         revision=1,
     ),
     # Another token, another receiver, another Depository
     Row(
         "another token of the catalogue",
-        (Comes(overrides={"token": NATIVE}),),
+        (DepositEvent(overrides={"token": NATIVE}),),
         status=Status.DEPOSIT_PENDING,
         suspended=REQUESTED,
         not_by={"gasless": BY_SIGNATURE, "attached": BY_ATTACHING},
     ),
     Row(
         "another token of the catalogue, beside the right one",
-        (Comes(overrides={"token": NATIVE}), Comes(nth=1)),
+        (DepositEvent(overrides={"token": NATIVE}), DepositEvent(nth=1)),
         paid=PAYOUT,
         suspended=REQUESTED,
         not_by={"gasless": BY_SIGNATURE, "attached": BY_ATTACHING},
     ),
     Row(
         "a token that is in no catalogue",
-        (Comes(overrides={"token": UNKNOWN_TOKEN, "quarantine_reason": "unknown_token"}),),
+        (DepositEvent(overrides={"token": UNKNOWN_TOKEN, "quarantine_reason": "unknown_token"}),),
         status=Status.DEPOSIT_PENDING,
         not_by={
             "direct": NOT_FOLLOWED,
@@ -369,18 +377,22 @@ ROWS: Final = (
     ),
     Row(
         "the right token for another receiver",
-        (Comes(overrides={"to_address": OTHER_RECEIVER, "quarantine_reason": "foreign_receiver"}),),
+        (
+            DepositEvent(
+                overrides={"to_address": OTHER_RECEIVER, "quarantine_reason": "foreign_receiver"}
+            ),
+        ),
         status=Status.DEPOSIT_PENDING,
         not_by={
-            "direct": NOT_WATCHED,
-            "deposit_address": NOT_WATCHED,
+            "direct": UNWATCHED_RECEIVER,
+            "deposit_address": UNWATCHED_RECEIVER,
             "gasless": BY_SIGNATURE,
             "attached": BY_ATTACHING,
         },
     ),
     Row(
         "the right token by a false Depository that pays the Treasury",
-        (Comes(overrides={"kind": "token_transfer", "sequence_number": None}),),
+        (DepositEvent(overrides={"kind": "token_transfer", "sequence_number": None}),),
         status=Status.DEPOSIT_PENDING,
         suspended=REQUESTED,
         not_by={

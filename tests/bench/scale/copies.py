@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from swap_stack.files import read_json
 from swap_stack.places import Places
-from swap_stack.ports import TakenPorts
+from swap_stack.ports import PortsInUse
 from swap_stack.processes import Registry, end, record_of
 from swap_stack.services import WITH_PUBLIC_PORT, ServiceProcess, SupervisorPlan
 from tests.bench.clients import Client
@@ -46,7 +46,7 @@ async def started_copies(places: Places, names: Collection[str]) -> AsyncIterato
     """
     plan = SupervisorPlan.from_json(read_json(places.supervisor_file) or {})
     first = {service.name: service for service in plan.services}
-    ports, registry = TakenPorts(places.ports_file), Registry(places.processes_file)
+    ports, registry = PortsInUse(places.ports_file), Registry(places.processes_file)
     copies = [_copy(first[name], places, ports) for name in names]
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -64,7 +64,7 @@ async def started_copies(places: Places, names: Collection[str]) -> AsyncIterato
             process.wait()
 
 
-def _copy(first: ServiceProcess, places: Places, ports: TakenPorts) -> Copy:
+def _copy(first: ServiceProcess, places: Places, ports: PortsInUse) -> Copy:
     prefix = f"SWAP_{first.name.upper()}__"
     internal = ports.take(f"{first.name}-1-internal")
     own = {f"{prefix}INTERNAL_PORT": str(internal)}

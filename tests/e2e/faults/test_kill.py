@@ -29,7 +29,7 @@ from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
-from tests.support.waiting import together, until, until_here
+from tests.support.waiting import gather_all, until, until_true_here
 
 KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(2**32))
@@ -75,7 +75,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSwap:
     """One swap and its actual end."""
 
     plan: Plan
@@ -128,7 +128,7 @@ async def kill(stack: Stack, chance: random.Random) -> list[str]:
         killed.append(service)
         await asyncio.sleep(chance.uniform(*PAUSE_SECONDS))
         has_another = partial(is_another, stack, service, before)
-        await until_here(has_another, what=f"another {service}")
+        await until_true_here(has_another, what=f"another {service}")
     return killed
 
 
@@ -136,11 +136,11 @@ def is_another(stack: Stack, service: str, pid: int | None) -> bool:
     return stack.pid(service) not in (pid, None)
 
 
-async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
+async def swap_all(stack: Stack, outside: Outside) -> list[EndedSwap]:
     """Start most swaps at once and the rest over the time of the kills; wait for all."""
     refuses = await contract_that_refuses(outside, COIN.destination_network)
 
-    async def one(number: int, plan: Plan) -> Ended:
+    async def one(number: int, plan: Plan) -> EndedSwap:
         if number >= AT_ONCE:
             await asyncio.sleep(KILL_SECONDS * (number - AT_ONCE) / (SWAPS - AT_ONCE))
         owner = new_address()
@@ -156,10 +156,10 @@ async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
         seen = await outside.follow(swap_id, within=PATIENCE + KILL_SECONDS, every=1)
         if plan.end is End.FAILED:
             await pay_claim(stack, swap_id, owner)
-        return Ended(plan, swap_id, seen[-1]["swap"]["status"], owner)
+        return EndedSwap(plan, swap_id, seen[-1]["swap"]["status"], owner)
 
     plans = islice(cycle(PLANS), SWAPS)
-    return await together(*(one(number, plan) for number, plan in enumerate(plans)))
+    return await gather_all(*(one(number, plan) for number, plan in enumerate(plans)))
 
 
 async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
@@ -184,7 +184,7 @@ async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
     await until(is_ordered, what=f"the claim of {swap_id} is ordered", within=PATIENCE, every=0.3)
 
 
-async def has_refuel(outside: Outside, stack: Stack, one: Ended) -> bool:
+async def has_refuel(outside: Outside, stack: Stack, one: EndedSwap) -> bool:
     """Return whether a swap with a refuel received it, or shows where its money is."""
     swap = (await outside.partner().read(one.swap_id))["swap"]
     is_sent = "refuel" in {each["type"] for each in swap["transactions"]}

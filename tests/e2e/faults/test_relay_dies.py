@@ -11,7 +11,7 @@ from tests.e2e.outside import Outside, Route
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
 
-SPEAKERS = ("api", "chain_watcher", "settler")
+PUBLISHERS = ("api", "chain_watcher", "settler")
 ROUTES = (
     Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05"),
     Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "12"),
@@ -33,13 +33,13 @@ class TestCrash:
         self, stack: Stack, point: str
     ) -> None:
         crash = f"relay.{point}:1"
-        await asyncio.gather(*(stack.restart_to_crash(service, crash) for service in SPEAKERS))
+        await asyncio.gather(*(stack.restart_to_crash(service, crash) for service in PUBLISHERS))
 
         async with Outside(stack.description, patience=PATIENCE) as outside:
             done = await asyncio.gather(*(outside.swap(r, user=n) for n, r in enumerate(ROUTES)))
 
         assert [one.status for one in done] == ["completed"] * len(ROUTES)
-        assert [stack.has_crashed(service, crash) for service in SPEAKERS] == [True] * 3
+        assert [stack.has_crashed(service, crash) for service in PUBLISHERS] == [True] * 3
         for one in done:
             deliveries = await deliveries_upto(stack.received(), one.id, STATUSES)
             assert [delivery.payload["swap"]["status"] for delivery in deliveries] == STATUSES

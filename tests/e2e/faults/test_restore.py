@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swap_stack.drill.drill import play
+from swap_stack.drill.drill import run_drill
 from tests.plugins.stack import Stack
 
 SERVICES = ("notifier", "api", "quoter", "settler", "chain_watcher")
@@ -27,12 +27,12 @@ async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
                 await held.enter_async_context(stack.held(service))
             yield
 
-    drilled = await play(
+    drill_result = await run_drill(
         stack.description,
         file=tmp_path / "drill.dump",
         stopped=stopped,
-        say=lambda what, detail: output.append(f"{what}: {detail}"),
+        print_step=lambda what, detail: output.append(f"{what}: {detail}"),
     )
 
-    assert drilled.faults() == [], "\n".join(output)
-    assert drilled.status["recoveries"][0]["ended_by"] == "settler"
+    assert drill_result.faults() == [], "\n".join(output)
+    assert drill_result.status["recoveries"][0]["ended_by"] == "settler"

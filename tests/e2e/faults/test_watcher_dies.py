@@ -11,13 +11,13 @@ from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.outside import Outside
 from tests.e2e.test_reorgs import (
     AT_ONCE,
-    approve_for_good,
+    approve_unlimited,
     deposit_in_a_block,
     shows_inputs,
 )
 from tests.e2e.test_reorgs import ROUTE as LATE
 from tests.plugins.stack import Stack
-from tests.support.waiting import until_here
+from tests.support.waiting import until_true_here
 
 
 class TestCrash:
@@ -37,7 +37,7 @@ class TestCrash:
             # The first block after its start is the one with the deposit.
             chain = Chain.of(stack.description, AT_ONCE.source_network)
             swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
-            await until_here(
+            await until_true_here(
                 lambda: stack.has_crashed("chain_watcher", crash), what="the watcher dies"
             )
         seen = await outside.follow(swap_id)
@@ -53,7 +53,7 @@ class TestReorgWhileItIsAway:
     async def test_w6_is_found_when_it_comes_back(self, stack: Stack, outside: Outside) -> None:
         chain = Chain.of(stack.description, LATE.source_network)
         async with chain.stopped():
-            await approve_for_good(outside, chain)
+            await approve_unlimited(outside, chain)
             swap_id, sent = await deposit_in_a_block(outside, chain, LATE)
             await shows_inputs(outside, swap_id, sent)
 

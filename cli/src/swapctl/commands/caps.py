@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show_all
 
 caps = typer.Typer(
@@ -31,7 +31,7 @@ Token = Annotated[
     str | None, typer.Option(help="A symbol or an address; by default all tokens, in dollars.")
 ]
 App = Annotated[str | None, typer.Option(help="The id of an app; by default all apps.")]
-Why = Annotated[str, typer.Option(prompt="Why", help="Stored with the cap.")]
+Reason = Annotated[str, typer.Option(prompt="Why", help="Stored with the cap.")]
 
 
 @caps.command("list")
@@ -52,8 +52,8 @@ def set_cap(
     seconds: Annotated[int, typer.Option(help="The time span of the cap.")] = 86_400,
     token: Token = None,
     app_id: App = None,
-    reason: Why,
-    _by: By = None,
+    reason: Reason,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Set a cap or change its limit. Queued payments are sent as soon as the cap allows them."""
@@ -76,8 +76,8 @@ def lift_cap(
     *,
     token: Token = None,
     app_id: App = None,
-    reason: Why,
-    _by: By = None,
+    reason: Reason,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Remove a cap; its queued payments are sent."""

@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show, show_all
 
 claimable = typer.Typer(
@@ -35,7 +35,7 @@ def sweep(
     token: Annotated[str, typer.Argument(help="A symbol, or an address.")],
     *,
     reason: Annotated[str, typer.Option(prompt="Why is it worth its gas")],
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Sweep a token that belongs to no swap, so that its owner can be paid."""
@@ -54,7 +54,7 @@ def pay_claimable(
         str,
         typer.Option(prompt="What is the evidence of its owner", help="Stored with the payment."),
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Pay a claimable balance. A repeated command does not pay twice."""
@@ -74,7 +74,7 @@ def attach_claimable(
         str,
         typer.Option(prompt="What is the evidence of its owner", help="Stored with the deposit."),
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Attach a transfer without a swap to a swap. It becomes an ordinary deposit."""

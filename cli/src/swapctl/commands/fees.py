@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show, show_all
 
 fees = typer.Typer(no_args_is_help=True, help="Partners' fees: list what is owed, and pay it.")
@@ -32,7 +32,7 @@ def pay_fees(
     reason: Annotated[
         str, typer.Option(prompt="How is the address known", help="Kept with the payment.")
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Pay the fees owed to an app in one asset. A repeated command does not pay twice."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import httpx
 import typer
 
-from swapctl.admin_client import ServiceAway
+from swapctl.admin_client import ServiceUnavailable
 from swapctl.commands.partners import AppId, moment
 from swapctl.context import management
 from swapctl.local_forwarder import Answer, LocalForwarder
@@ -33,13 +33,13 @@ class Forwarding:
         forwarder: LocalForwarder,
         *,
         with_updates: bool,
-        say: Callable[[str], None],
+        print_line: Callable[[str], None],
         sleep: Callable[[float], None],
     ) -> None:
         self._listener = listener
         self._forwarder = forwarder
         self._with_updates = with_updates
-        self._say = say
+        self._print_line = print_line
         self._sleep = sleep
         self.forwarded = 0
         self.failed = 0
@@ -54,8 +54,8 @@ class Forwarding:
                 for message in self._listener.unread(with_updates=self._with_updates):
                     self._forward(message)
                 pause = POLL_SECONDS
-            except ServiceAway as error:
-                self._say(f"{error}; retry in {pause:.0f} s")
+            except ServiceUnavailable as error:
+                self._print_line(f"{error}; retry in {pause:.0f} s")
                 self._sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS_MAX)
                 continue
@@ -65,7 +65,7 @@ class Forwarding:
         answer = self._forwarder.forward(message)
         self.forwarded += 1
         self.failed += not answer.is_success
-        self._say(line_of(message, answer))
+        self._print_line(line_of(message, answer))
 
 
 def line_of(message: Mapping[str, Any], answer: Answer) -> str:
@@ -120,7 +120,7 @@ def listen(
     The exit code is 1 if the URL refused a message.
     """
 
-    def say(text: str) -> None:
+    def print_line(text: str) -> None:
         typer.echo(text, err=as_json)
 
     used_secret = secret or "whsec_" + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
@@ -135,9 +135,11 @@ def listen(
     else:
         begin = datetime.fromisoformat(moment(since))
         listener = WebhookListener(manage, endpoint["id"], since=begin)
-    forwarding = Forwarding(listener, forwarder, with_updates=updates, say=say, sleep=time.sleep)
-    say(f"signing secret: {used_secret}")
-    say(f"forwarding to {forward_to} (listener {endpoint['id']}); stop with Ctrl-C")
+    forwarding = Forwarding(
+        listener, forwarder, with_updates=updates, print_line=print_line, sleep=time.sleep
+    )
+    print_line(f"signing secret: {used_secret}")
+    print_line(f"forwarding to {forward_to} (listener {endpoint['id']}); stop with Ctrl-C")
     try:
         forwarding.run()
     except KeyboardInterrupt:

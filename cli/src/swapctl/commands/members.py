@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from swapctl.commands.partners import Of, moment, partner_id
+from swapctl.commands.partners import OrganizationName, moment, partner_id
 from swapctl.context import internal, management
 from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
@@ -34,7 +34,7 @@ def invite(
     name: str,
     *,
     role: Annotated[Role, typer.Option()],
-    of: Of = None,
+    of: OrganizationName = None,
     as_json: Json = False,
 ) -> None:
     """Invite a member and show the invitation token. It is shown once."""
@@ -60,7 +60,9 @@ def remove_second_factor(
 
 
 @member.command("invitations")
-def list_invitations(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
+def list_invitations(
+    context: typer.Context, *, of: OrganizationName = None, as_json: Json = False
+) -> None:
     """List open invitations."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/invitations")
@@ -90,7 +92,9 @@ def join(
 
 
 @member.command("list")
-def list_members(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
+def list_members(
+    context: typer.Context, *, of: OrganizationName = None, as_json: Json = False
+) -> None:
     """List the members of an organization."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/members")

@@ -11,13 +11,13 @@ from swapctl.auditor import open_auditor
 from swapctl.context import get_endpoints, internal
 from swapctl.draining import count_open_swaps, list_remains, wait_for_end
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show, show_all
 
 COLUMNS = ("network", "head", "cursor", "finalized", "lag_blocks", "halted")
 CLOSURES: Final = ("network", "at", "by", "reason")
 REMAINS: Final = ("what", "amount", "to_do")
-Why = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
+Reason = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
 
@@ -40,7 +40,7 @@ def resume_network(
     reason: Annotated[
         str | None, typer.Option(help="Kept in the log. Needed with --take-back.")
     ] = None,
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Resume reading of a halted network, and its payments, once its nodes agree again.
@@ -70,7 +70,9 @@ def list_closures(context: typer.Context, *, as_json: Json = False) -> None:
 
 
 @network.command("close")
-def close_network(context: typer.Context, name: str, *, reason: Why, as_json: Json = False) -> None:
+def close_network(
+    context: typer.Context, name: str, *, reason: Reason, as_json: Json = False
+) -> None:
     """Accept no new swaps from or to a network. Open swaps are still paid.
 
     To stop payments instead: swapctl payouts stop NETWORK.
@@ -81,7 +83,9 @@ def close_network(context: typer.Context, name: str, *, reason: Why, as_json: Js
 
 
 @network.command("open")
-def open_network(context: typer.Context, name: str, *, reason: Why, as_json: Json = False) -> None:
+def open_network(
+    context: typer.Context, name: str, *, reason: Reason, as_json: Json = False
+) -> None:
     """Accept new swaps again."""
     body = {"network": name, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post("/closures/open", body)["closures"]
@@ -93,7 +97,7 @@ def drain_network(
     context: typer.Context,
     name: str,
     *,
-    reason: Why,
+    reason: Reason,
     wait: Annotated[int, typer.Option(help="Seconds to wait for open swaps to end.")] = 3600,
     as_json: Json = False,
 ) -> None:

@@ -30,7 +30,7 @@ class KeyKind(StrEnum):
 
 
 AppId = Annotated[UUID, typer.Option("--app", help="The app's id.")]
-Of = Annotated[
+OrganizationName = Annotated[
     str | None,
     typer.Option(
         "--organization",
@@ -42,7 +42,7 @@ Lifetime = Annotated[
     int | None,
     typer.Option(min=1, help="Deposit window of its swaps in seconds; test apps only."),
 ]
-AMinute = Annotated[
+PerMinute = Annotated[
     int | None, typer.Option(min=1, help="Per minute; a burst may have twice as many.")
 ]
 APP_COLUMNS = ("id", "organization_id", "name", "environment")
@@ -73,7 +73,7 @@ def list_partners(context: typer.Context, *, as_json: Json = False) -> None:
 
 @partner.command("rename")
 def rename_partner(
-    context: typer.Context, name: str, *, of: Of = None, as_json: Json = False
+    context: typer.Context, name: str, *, of: OrganizationName = None, as_json: Json = False
 ) -> None:
     """Rename an organization."""
     manage = management(context)
@@ -82,7 +82,9 @@ def rename_partner(
 
 
 @partner.command("changes")
-def list_changes(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
+def list_changes(
+    context: typer.Context, *, of: OrganizationName = None, as_json: Json = False
+) -> None:
     """List changes with author and time, newest first."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/changes")
@@ -94,7 +96,7 @@ def create_app(
     context: typer.Context,
     *,
     name: Annotated[str, typer.Option(help="The name of the app.")],
-    of: Of = None,
+    of: OrganizationName = None,
     environment: Annotated[Environment, typer.Option()] = Environment.TEST,
     limits_lifted: Annotated[
         bool, typer.Option("--limits-lifted", help="No rate limits and no limit on unpaid swaps.")
@@ -135,9 +137,9 @@ def limit_app(
     context: typer.Context,
     app_id: UUID,
     *,
-    reads: AMinute = None,
-    prices: AMinute = None,
-    creates: AMinute = None,
+    reads: PerMinute = None,
+    prices: PerMinute = None,
+    creates: PerMinute = None,
     ceiling: Annotated[
         int | None, typer.Option(min=1, help="Rate of the whole app, as a multiple of a client's.")
     ] = None,

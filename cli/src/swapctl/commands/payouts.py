@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show_all
 
 payouts = typer.Typer(
@@ -21,7 +21,7 @@ NOT_YET = (
 )
 ENDED = ("intent_id", "swap_id", "end", "to", "token", "base_units")
 QUEUE = ("since", "intent_id", "kind", "network", "token", "base_units", "reason")
-Where = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
+NetworkName = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
 
 
 @payouts.command("stops")
@@ -34,10 +34,10 @@ def list_stops(context: typer.Context, *, as_json: Json = False) -> None:
 @payouts.command("stop")
 def stop(
     context: typer.Context,
-    network: Where = None,
+    network: NetworkName = None,
     *,
     reason: Annotated[str, typer.Option(help="Stored permanently.")] = "not said",
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Stop signing. Chains are still watched and requests answered."""
@@ -52,12 +52,12 @@ def stop(
 @payouts.command("go")
 def go(
     context: typer.Context,
-    network: Where = None,
+    network: NetworkName = None,
     *,
     reason: Annotated[
         str, typer.Option(prompt="Why is it safe to resume", help="Stored permanently.")
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
     losses: Annotated[
         bool, typer.Option("--losses", help="Resume what the network's loss budget stopped.")
     ] = False,
@@ -86,7 +86,7 @@ def pass_payment(
     reason: Annotated[
         str, typer.Option(prompt="Why is the payment safe", help="Stored permanently.")
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Send one payment although its caps are exhausted; it counts under them."""
@@ -107,7 +107,7 @@ def explain(
     reason: Annotated[
         str, typer.Option(prompt="What is known about it", help="Stored permanently.")
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Reconcile payments with ids that an external transaction used at the Treasury.

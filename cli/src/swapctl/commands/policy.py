@@ -9,7 +9,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show, show_all
 
 policy = typer.Typer(no_args_is_help=True, help="Block and unblock addresses.")
@@ -18,7 +18,7 @@ Addresses = Annotated[list[str] | None, typer.Argument(help="One or more address
 Network = Annotated[
     str | None, typer.Option(help="Only on this network; by default on every network.")
 ]
-Why = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
+Reason = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
 
 
 @policy.command("list")
@@ -35,8 +35,8 @@ def block(
     *,
     file: Annotated[Path | None, typer.Option(help="A file with one address per line.")] = None,
     network: Network = None,
-    reason: Why,
-    _by: By = None,
+    reason: Reason,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Block addresses. Swaps to them are refused and not paid; their money becomes claimable."""
@@ -55,8 +55,8 @@ def lift(
     addresses: Addresses = None,
     *,
     network: Network = None,
-    reason: Why,
-    _by: By = None,
+    reason: Reason,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Unblock addresses that an operator blocked."""

@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show, show_all
 
 recovery = typer.Typer(
@@ -48,7 +48,7 @@ def finish(
     reason: Annotated[
         str, typer.Option(prompt="Why is a double payment impossible", help="Stored permanently.")
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
 ) -> None:
     """End a recovery before it is proven: held payments are sent, except those known as made."""
     body = {"reason": reason}
@@ -64,7 +64,7 @@ def release(
     reason: Annotated[
         str, typer.Option(prompt="Why was nothing paid for it", help="Stored permanently.")
     ],
-    _by: By = None,
+    _by: IgnoredBy = None,
 ) -> None:
     """Release a deposit that was held because a lost swap may have been paid for it."""
     body = {"reason": reason}

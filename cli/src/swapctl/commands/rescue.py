@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import By
+from swapctl.operator_option import IgnoredBy
 from swapctl.output import Json, show_all
 
 COLUMNS = ("token", "symbol", "base_units", "from", "to", "recorded", "held_there", "act")
@@ -29,7 +29,7 @@ def rescue(
     sender: Annotated[
         str | None, typer.Option("--from", help="The sender, if there are several transfers.")
     ] = None,
-    _by: By = None,
+    _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
     """Show each token that a transaction sent to the service, and how to return it.

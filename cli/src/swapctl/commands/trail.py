@@ -49,8 +49,8 @@ def _keyed(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
 
 
 def _about(auditor: Auditor, marks: SwapMarks, since: datetime) -> list[OutboxMessage]:
-    needles = marks.needles()
-    return _outboxes(auditor, ABOUT, [since, needles]) if needles else []
+    search_terms = marks.search_terms()
+    return _outboxes(auditor, ABOUT, [since, search_terms]) if search_terms else []
 
 
 def _outboxes(auditor: Auditor, query: bytes, values: list[object]) -> list[OutboxMessage]:

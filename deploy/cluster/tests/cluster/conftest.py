@@ -12,7 +12,7 @@ from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
 from swap_cluster.deployment import deploy
 from swap_cluster.images import load_images
-from swap_cluster.machine import are_built, why_no_images, why_not
+from swap_cluster.machine import are_built, images_unavailable_reason, unavailable_reason
 
 from deploy.cluster.tests.cluster.traffic import Traffic
 from deploy.cluster.tests.cluster.visitor import TIMEOUT, Visitor
@@ -22,7 +22,7 @@ from swap_stack.report import Report
 @pytest.fixture(scope="session")
 def cluster() -> None:
     """Start the cluster if it is not running; nothing is built here."""
-    reason = why_not() or why_no_images()
+    reason = unavailable_reason() or images_unavailable_reason()
     if reason is None and not are_built():
         reason = "Kubernetes is not built here: `make cluster-up` does it once."
     if reason is not None:

@@ -111,14 +111,14 @@ async def ready_pods() -> dict[str, set[str]]:
     return found
 
 
-async def until_held_up(drain: Drain, first: dict[str, set[str]]) -> None:
+async def until_stalled(drain: Drain, first: dict[str, set[str]]) -> None:
     """Return when one pod of each service is left, and its eviction was refused."""
 
-    async def is_held_up() -> bool:
+    async def is_stalled() -> bool:
         ready = await ready_pods()
         return all(len(ready[name]) == 1 and drain.was_refused(first[name]) for name in SERVICES)
 
-    await until(is_held_up, what="held up", within=ROLLOUT_SECONDS, every=0.5)
+    await until(is_stalled, what="held up", within=ROLLOUT_SECONDS, every=0.5)
 
 
 async def drain_under(traffic: Traffic, first: dict[str, set[str]]) -> tuple[float, float]:
@@ -129,15 +129,15 @@ async def drain_under(traffic: Traffic, first: dict[str, set[str]]) -> tuple[flo
     started = time.monotonic()
     drain = await Drain.begin()
     try:
-        await until_held_up(drain, first)
-        held_up = time.monotonic() - started
+        await until_stalled(drain, first)
+        stalled_after = time.monotonic() - started
         await traffic.until_sent(SWAPS_AFTER)
         left = await ready_pods()
         assert all(left[name] < first[name] for name in SERVICES)
         assert not drain.has_ended
         await kubectl("uncordon", NODE)
         assert await drain.end() == 0, drain.lines
-        return held_up, time.monotonic() - started
+        return stalled_after, time.monotonic() - started
     finally:
         await drain.kill()
 
@@ -154,13 +154,13 @@ async def test_a_drain_leaves_a_pod_of_every_service_at_work(
             traffic.every(SECONDS_BETWEEN_SWAPS),
         ):
             await traffic.until_sent(SWAPS_BEFORE)
-            held_up, ended = await drain_under(traffic, first)
+            stalled_after, ended = await drain_under(traffic, first)
             await until(all_settled, what="replaced", within=ROLLOUT_SECONDS, every=0.5)
             await traffic.until_sent(SWAPS_AFTER)
         swaps = await traffic.close()
         last = await ready_pods()
     sys.stdout.write(
-        f"held up after {held_up:.1f} s, drained after {ended:.1f} s, {len(swaps)} swaps, "
+        f"held up after {stalled_after:.1f} s, drained after {ended:.1f} s, {len(swaps)} swaps, "
         f"longest {longest(swaps):.1f} s, {len(watch.handovers)} leases changed hands\n"
     )
 

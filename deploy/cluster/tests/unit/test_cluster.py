@@ -21,7 +21,7 @@ from deploy.k8s.tests.rendered import Rendered
 def test_a_machine_without_root_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
 
-    reason = machine.why_not()
+    reason = machine.unavailable_reason()
 
     assert reason is not None
     assert "needs root" in reason
@@ -33,7 +33,7 @@ def test_a_machine_without_go_gets_one_sentence(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(machine, "are_built", lambda: False)
     monkeypatch.setattr(machine.shutil, "which", lambda _: None)
 
-    assert machine.why_not() == (
+    assert machine.unavailable_reason() == (
         "A cluster needs Go once, to build Kubernetes: install Go 1.26 or newer."
     )
 

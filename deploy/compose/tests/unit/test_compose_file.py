@@ -15,7 +15,7 @@ from swap_compose.__main__ import JOBS
 from swap_compose.kafka import describe_kafka, kafka_of
 from swap_compose.places import NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import service_secrets
-from swap_compose.webhooks import play
+from swap_compose.webhooks import run_sandbox
 
 from swap_runtime.http.internal import STOP_SECONDS
 from swap_runtime.settings import KafkaSettings, SharedSettings, WatchdogSettings
@@ -161,11 +161,11 @@ def test_the_api_makes_links_to_the_dashboard_and_trusts_its_own_proxy_alone(
 def test_the_sandbox_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     became: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(
-        "swap_compose.webhooks._become",
+        "swap_compose.webhooks._exec_module",
         lambda module, *_, variables: became.append((module, variables)),
     )
 
-    play()
+    run_sandbox()
 
     [(module, variables)] = became
     settings = SandboxSettings.from_environment(variables)

@@ -138,7 +138,7 @@ class TestPrepareHostFiles:
 
 
 class TestSecrets:
-    def test_no_service_knows_what_another_one_logs_in_with(self, secrets: Secrets) -> None:
+    def test_no_service_has_the_login_of_another_one(self, secrets: Secrets) -> None:
         settler = str(service_secrets("settler", secrets, {}))
 
         assert secrets.role_passwords["settler"] in settler

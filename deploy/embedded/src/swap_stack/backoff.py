@@ -12,19 +12,19 @@ class Backoff:
     """One service's recent deaths."""
 
     def __init__(self) -> None:
-        self._deaths = 0
+        self._recent_exits = 0
         self._started_at = 0.0
         self._not_before = 0.0
 
-    def started(self, now: float) -> None:
+    def record_start(self, now: float) -> None:
         self._started_at = now
 
-    def died(self, now: float) -> float:
+    def record_exit(self, now: float) -> float:
         """Count a death and return the pause that follows it."""
         if now - self._started_at >= SETTLED_SECONDS:
-            self._deaths = 0
-        pause = PAUSES_SECONDS[min(self._deaths, len(PAUSES_SECONDS) - 1)]
-        self._deaths += 1
+            self._recent_exits = 0
+        pause = PAUSES_SECONDS[min(self._recent_exits, len(PAUSES_SECONDS) - 1)]
+        self._recent_exits += 1
         self._not_before = now + pause
         return pause
 

@@ -52,7 +52,7 @@ def measured_gas(root: Path) -> dict[str, int]:
 
 
 STABLE = ("USDC", "DAI")
-ALIKE = (("ETH", "ETH"), ("POL", "POL"), *product(STABLE, STABLE))
+ONE_TO_ONE_PAIRS = (("ETH", "ETH"), ("POL", "POL"), *product(STABLE, STABLE))
 
 
 def make_catalogue(
@@ -67,7 +67,10 @@ def make_catalogue(
         ],
         # Alike assets move little against each other; everything else may move more.
         "routes": [
-            *(_route(f"*/{one}", f"*/{other}", slippage_ppm=1000) for one, other in ALIKE),
+            *(
+                _route(f"*/{one}", f"*/{other}", slippage_ppm=1000)
+                for one, other in ONE_TO_ONE_PAIRS
+            ),
             _route("*", "*", slippage_ppm=5000),
         ],
     }

@@ -31,9 +31,11 @@ async def down(places: Places, report: Report) -> None:
     places.stack_file.unlink(missing_ok=True)
     places.processes_file.unlink(missing_ok=True)
     if ended:
-        report.say("stopped", f"{ended} processes; the data stays in {places.shown(places.var)}")
+        report.print_step(
+            "stopped", f"{ended} processes; the data stays in {places.shown(places.var)}"
+        )
     else:
-        report.say("nothing runs here")
+        report.print_step("nothing runs here")
 
 
 async def wipe(places: Places, report: Report) -> None:

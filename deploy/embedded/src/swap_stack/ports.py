@@ -43,26 +43,26 @@ class Ports:
     def __init__(self, path: Path, *, chance: random.Random | None = None) -> None:
         self._path = path
         self._chance = chance or random.Random()
-        self._remembered: dict[str, int] = read_json(path) or {}
-        self._handed_out: set[int] = set()
+        self._stored: dict[str, int] = read_json(path) or {}
+        self._assigned: set[int] = set()
 
     def take(self, name: str) -> int:
         """Return the port that belongs to a name.
 
         :raises NoFreePort: when none is found.
         """
-        port = self._remembered.get(name)
-        if port is None or port in self._handed_out or not is_free(port):
+        port = self._stored.get(name)
+        if port is None or port in self._assigned or not is_free(port):
             port = self._pick()
-            self._remembered[name] = port
-            write_json(self._path, self._remembered)
-        self._handed_out.add(port)
+            self._stored[name] = port
+            write_json(self._path, self._stored)
+        self._assigned.add(port)
         return port
 
     def _pick(self) -> int:
         above = first_ephemeral()
         lowest, highest = (LOWEST, above) if above > LOWEST + ATTEMPTS else (LOWEST, 60_000)
-        known = self._handed_out | set(self._remembered.values())
+        known = self._assigned | set(self._stored.values())
         for _ in range(ATTEMPTS):
             port = self._chance.randrange(lowest, highest)
             if port not in known and is_free(port):
@@ -70,7 +70,7 @@ class Ports:
         raise NoFreePort(f"between {lowest} and {highest}")
 
 
-class TakenPorts(Ports):
+class PortsInUse(Ports):
     """The ports of a stack that runs: its own servers listen there, so none is free."""
 
     def take(self, name: str) -> int:
@@ -78,4 +78,4 @@ class TakenPorts(Ports):
 
         :raises NoFreePort: when none is found.
         """
-        return self._remembered[name] if name in self._remembered else super().take(name)
+        return self._stored[name] if name in self._stored else super().take(name)

@@ -27,7 +27,7 @@ class Report:
         """Return the beginning, for other output that counts its seconds from there."""
         return datetime.now(UTC) - timedelta(seconds=time.monotonic() - self._started)
 
-    def say(self, what: str, detail: str = "") -> None:
+    def print_step(self, what: str, detail: str = "") -> None:
         seconds = time.monotonic() - self._started
         shown = escape(wrapped(detail, indent=DETAIL_COLUMN, width=self.console.width))
         line = f"[dim]{seconds:6.1f}s[/]  {escape(what):<22} [dim]{shown}[/]".rstrip()
@@ -38,4 +38,4 @@ class Report:
         """Say how long something took, once it is done."""
         before = time.monotonic()
         yield
-        self.say(what, f"{detail + ', ' if detail else ''}{time.monotonic() - before:.1f} s")
+        self.print_step(what, f"{detail + ', ' if detail else ''}{time.monotonic() - before:.1f} s")

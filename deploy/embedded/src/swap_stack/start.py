@@ -76,8 +76,8 @@ class Start:
         """
         :raises StackError: when something cannot be started.
         """
-        self._report.say("files", f"{self._places.shown(self._places.var)}, logs in log/")
-        chains = await self._ground()
+        self._report.print_step("files", f"{self._places.shown(self._places.var)}, logs in log/")
+        chains = await self._prepare_chains()
         nodes = {chain.chain.network: Node(chain.rpc_url) for chain in chains}
         await require_nothing_final_lost(nodes, await final_blocks(self._parts.postgres))
         written = self._write_catalogue(chains)
@@ -105,11 +105,11 @@ class Start:
         stack: Mapping[str, Any] = read_json(self._places.stack_file)
         return stack
 
-    async def _ground(self) -> tuple[RunningChain, ...]:
+    async def _prepare_chains(self) -> tuple[RunningChain, ...]:
         """Start all parts at once, and on each what it needs, as soon as it is there."""
         choice = self._parts.broker_choice
         secured = ", SASL_SSL with SCRAM and ACLs" if choice.is_secured else ""
-        self._report.say("broker", f"{choice.kind}: {choice.why}{secured}")
+        self._report.print_step("broker", f"{choice.kind}: {choice.why}{secured}")
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._start(self._parts.valkey))
@@ -159,7 +159,7 @@ class Start:
             return self._places.catalogue_file
         if not self._options.catalogue.is_file():
             raise StackError(f"CATALOGUE={self._options.catalogue} is not a file.")
-        self._report.say("catalogue", str(self._options.catalogue))
+        self._report.print_step("catalogue", str(self._options.catalogue))
         return self._options.catalogue
 
     def _settings(self, catalogue: Path) -> dict[str, str]:
@@ -175,7 +175,7 @@ class Start:
 
     async def _partners(self) -> list[dict[str, Any]]:
         if self._options.without & {"api", "notifier"}:
-            self._report.say("partners", "none: they need the api and the notifier")
+            self._report.print_step("partners", "none: they need the api and the notifier")
             return []
         operator = Operator(self._service_ports, self._secrets.operator_token)
         receiver = Receiver(self._places, self._ports, self._registry)
@@ -206,7 +206,7 @@ class Start:
     async def _play(self, environment: str, partners: list[dict[str, Any]]) -> None:
         """Start the sandbox, unless real money could be there."""
         if not partners or environment != TEST:
-            self._report.say("sandbox", "none: it plays on a test catalogue alone")
+            self._report.print_step("sandbox", "none: it plays on a test catalogue alone")
             return
         nodes = {anvil.chain.network: anvil.rpc_url for anvil in self._parts.anvils}
         with self._report.timed("sandbox", "docs/sandbox.md"):

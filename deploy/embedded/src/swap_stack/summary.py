@@ -15,16 +15,18 @@ def show(stack: Mapping[str, Any], report: Report, *, link: str | None = None) -
     :param link: signs a browser in to the dashboard, once.
     """
     for service in stack["services"]:
-        report.say(service["name"], f"pid {service['pid']}, {service['internal_url']}")
+        report.print_step(service["name"], f"pid {service['pid']}, {service['internal_url']}")
     for partner in stack["partners"]:
-        report.say(f"partner {partner['name']}", f"X-SVC-APIKEY: {partner['api_key']}")
+        report.print_step(f"partner {partner['name']}", f"X-SVC-APIKEY: {partner['api_key']}")
     gateway = stack["gateway"]["url"]
-    report.say("ready", f"{gateway} (everything else: var/stack.json)")
-    report.say("reference", f"{gateway}/docs")
+    report.print_step("ready", f"{gateway} (everything else: var/stack.json)")
+    report.print_step("reference", f"{gateway}/docs")
     if link is not None:
-        report.say("dashboard", f"{stack['dashboard']['url']} as {stack['dashboard']['email']}")
+        report.print_step(
+            "dashboard", f"{stack['dashboard']['url']} as {stack['dashboard']['email']}"
+        )
         report.console.print(f"  sign in, once: {link}", highlight=False, soft_wrap=True)
     if any(service["name"] == "console" for service in stack["services"]):
         words = "for operators; their tokens: `operators` in var/stack.json"
-        report.say("console", f"{stack['console']['url']} ({words})")
+        report.print_step("console", f"{stack['console']['url']} ({words})")
     show_next(report.console, AFTER_UP)

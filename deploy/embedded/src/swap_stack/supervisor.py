@@ -37,13 +37,13 @@ logger = logging.getLogger("supervisor")
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class PidRecords:
     """The files in which the pids of the services follow."""
 
     stack_file: Path
     registry: Registry
 
-    def started(self, service: ServiceProcess, pid: int) -> None:
+    def record_start(self, service: ServiceProcess, pid: int) -> None:
         try:
             self.registry.add(record_of(service.key, pid, "SIGTERM", GRACE_SECONDS))
         except ProcessLookupError:
@@ -71,7 +71,7 @@ class LoggedProcess(Process):  # type: ignore[misc]
 class SupervisedService(Watcher):  # type: ignore[misc]
     """One replica of one service."""
 
-    def __init__(self, service: ServiceProcess, followed: Followed) -> None:
+    def __init__(self, service: ServiceProcess, pid_records: PidRecords) -> None:
         program, *arguments = service.command
         super().__init__(
             service.key,
@@ -83,7 +83,7 @@ class SupervisedService(Watcher):  # type: ignore[misc]
             graceful_timeout=GRACE_SECONDS,
         )
         self.service = service
-        self._followed = followed
+        self._pid_records = pid_records
         self._backoff = Backoff()
 
     @property
@@ -93,41 +93,41 @@ class SupervisedService(Watcher):  # type: ignore[misc]
     def spawn_processes(self) -> Any:
         """Start what is missing, unless it has just died too often; we are asked again soon."""
         if self._backoff.is_waiting(time.monotonic()):
-            return nothing_to_do()
+            return completed_future()
         return super().spawn_processes()
 
     def notify_event(self, topic: str, msg: dict[str, Any]) -> None:
         super().notify_event(topic, msg)
         if topic == "spawn":
-            self._spawned(msg["process_pid"])
+            self._on_spawn(msg["process_pid"])
         elif topic == "reap":
-            self._reaped(msg["process_pid"], msg["exit_code"])
+            self._on_reap(msg["process_pid"], msg["exit_code"])
 
-    def _spawned(self, pid: int) -> None:
-        self._backoff.started(time.monotonic())
-        self._followed.started(self.service, pid)
+    def _on_spawn(self, pid: int) -> None:
+        self._backoff.record_start(time.monotonic())
+        self._pid_records.record_start(self.service, pid)
         logger.info("%s started, pid %s", self.name, pid)
 
-    def _reaped(self, pid: int, exit_code: int) -> None:
+    def _on_reap(self, pid: int, exit_code: int) -> None:
         how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with {exit_code}"
         if self.is_stopping() or self.arbiter._stopping:
             logger.info("%s %s, pid %s", self.name, how, pid)
             return
-        pause = self._backoff.died(time.monotonic())
+        pause = self._backoff.record_exit(time.monotonic())
         when = f"in {pause:.1f} s" if pause else "now"
         logger.warning("%s %s, pid %s; starting it again %s", self.name, how, pid, when)
 
 
-class CalmArbiter(Arbiter):  # type: ignore[misc]
+class StoppableArbiter(Arbiter):  # type: ignore[misc]
     """Asks for dead services until it stops; asking while it stops is an error of circus."""
 
     def manage_watchers(self) -> Any:
         if self._stopping:
-            return nothing_to_do()
+            return completed_future()
         return super().manage_watchers()
 
 
-def nothing_to_do() -> asyncio.Future[None]:
+def completed_future() -> asyncio.Future[None]:
     done: asyncio.Future[None] = asyncio.get_event_loop().create_future()
     done.set_result(None)
     return done
@@ -138,9 +138,9 @@ def main(plan_file: Path) -> None:
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, force=True)
     logging.getLogger("circus").setLevel(logging.WARNING)
     plan = SupervisorPlan.from_json(read_json(plan_file))
-    followed = Followed(Path(plan.stack_file), Registry(Path(plan.processes_file)))
-    arbiter = CalmArbiter(
-        [SupervisedService(service, followed) for service in plan.services],
+    pid_records = PidRecords(Path(plan.stack_file), Registry(Path(plan.processes_file)))
+    arbiter = StoppableArbiter(
+        [SupervisedService(service, pid_records) for service in plan.services],
         CONTROL,
         EVENTS,
         check_delay=CHECK_SECONDS,

@@ -28,10 +28,10 @@ async def up(places: Places, options: Options, report: Report) -> Mapping[str, A
             await wipe(places, report)
         running = find_running(places)
         if running is not None:
-            report.say("runs already", "nothing was started; `make down` ends it")
+            report.print_step("runs already", "nothing was started; `make down` ends it")
             return running
         if dead := list_dead(places):
-            report.say("ended by itself", f"{', '.join(dead)}: starting all again")
+            report.print_step("ended by itself", f"{', '.join(dead)}: starting all again")
         if places.processes_file.exists():
             await down(places, report)
         try:

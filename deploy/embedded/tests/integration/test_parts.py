@@ -20,7 +20,7 @@ from swap_stack.keys import LOGIN_ROLES, development_keys
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS, Anvil
 from swap_stack.parts.broker import BrokerChoice, choose_broker, make_broker
-from swap_stack.parts.kafka import why_not
+from swap_stack.parts.kafka import unavailable_reason
 from swap_stack.parts.postgres import Postgres
 from swap_stack.parts.valkey import Valkey
 from swap_stack.places import Places, default_places
@@ -117,8 +117,8 @@ async def test_valkey_starts_and_stops(workshop: Workshop) -> None:
 
 @pytest.mark.parametrize("kind", ["kafka", "embedded"])
 async def test_a_broker_starts_and_stops(workshop: Workshop, kind: str) -> None:
-    if kind == "kafka" and (hindrance := why_not(workshop.places)):
-        pytest.skip(hindrance)
+    if kind == "kafka" and (reason := unavailable_reason(workshop.places)):
+        pytest.skip(reason)
     choice = BrokerChoice(kind, "asked for")
     broker = make_broker(choice, workshop.places, workshop.ports, workshop.registry)
     await start(broker)

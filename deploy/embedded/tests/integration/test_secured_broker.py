@@ -26,7 +26,7 @@ from swap_runtime.messaging.topics import ensure_topics, has_leaders
 from swap_runtime.settings import KafkaSettings
 from swap_stack.keys import PRINCIPALS
 from swap_stack.parts.broker import choose_broker, make_broker
-from swap_stack.parts.kafka import Kafka, why_not
+from swap_stack.parts.kafka import Kafka, unavailable_reason
 from swap_stack.places import Places, default_places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
@@ -40,7 +40,7 @@ NO_LOGIN = {"security_protocol": "PLAINTEXT", "username": "", "password": Secret
 def may_be_left_out() -> bool:
     """In CI with Java and Maven it may not: a missing jar is then a failure of the fixture."""
     is_expected = os.environ.get("CI") == "true" and all(map(shutil.which, ("java", "mvn")))
-    return not is_expected and why_not(default_places()) is not None
+    return not is_expected and unavailable_reason(default_places()) is not None
 
 
 pytestmark = [

@@ -17,7 +17,7 @@ from swap_stack.places import Places, default_places
 from swap_stack.processes import ProcessRecord, Registry, is_alive
 from swap_stack.report import Report
 from swap_stack.services import ServiceProcess, SupervisorPlan
-from tests.support.waiting import until_here
+from tests.support.waiting import until_true_here
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(60)]
 
@@ -64,32 +64,34 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
 
 async def test_a_killed_service_is_back_at_once(stage: Stage) -> None:
     await stage.start(settler=SLEEP, quoter=SLEEP)
-    await until_here(lambda: stage.record("settler") and stage.record("quoter"))
+    await until_true_here(lambda: stage.record("settler") and stage.record("quoter"))
     first, other = stage.record("settler"), stage.record("quoter")
     assert first is not None
     log = stage.places.log("settler-0")
-    await until_here(lambda: log.read_text() == "here\n")
+    await until_true_here(lambda: log.read_text() == "here\n")
 
     os.kill(first.pid, signal.SIGKILL)
-    await until_here(lambda: stage.record("settler") not in (None, first), within=3.0)
+    await until_true_here(lambda: stage.record("settler") not in (None, first), within=3.0)
 
     second = stage.record("settler")
     assert second is not None
-    await until_here(lambda: read_json(stage.places.stack_file)["services"][0]["pid"] == second.pid)
+    await until_true_here(
+        lambda: read_json(stage.places.stack_file)["services"][0]["pid"] == second.pid
+    )
     assert stage.record("quoter") == other
     assert f"settler-0 was killed by signal 9, pid {first.pid}" in stage.log_text()
-    await until_here(lambda: log.read_text() == "here\n" * 2)
+    await until_true_here(lambda: log.read_text() == "here\n" * 2)
 
 
 async def test_a_service_that_keeps_dying_is_slowed_down(stage: Stage) -> None:
     await stage.start(settler=CRASH)
-    await until_here(lambda: "starting it again in 1.0 s" in stage.log_text())
+    await until_true_here(lambda: "starting it again in 1.0 s" in stage.log_text())
     assert "settler-0 ended with 3" in stage.log_text()
 
 
 async def test_down_ends_the_services_of_a_supervisor_that_was_killed(stage: Stage) -> None:
     await stage.start(settler=SLEEP)
-    await until_here(lambda: stage.record("settler"))
+    await until_true_here(lambda: stage.record("settler"))
     orphan = stage.record("settler")
     supervisor = next(r for r in stage.registry.list_alive() if r.name == "supervisor")
     os.kill(supervisor.pid, signal.SIGKILL)

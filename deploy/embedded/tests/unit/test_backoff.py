@@ -7,8 +7,8 @@ from swap_stack.backoff import PAUSES_SECONDS, SETTLED_SECONDS, Backoff
 
 def test_the_first_death_costs_nothing() -> None:
     backoff = Backoff()
-    backoff.started(100.0)
-    assert backoff.died(101.0) == 0.0
+    backoff.record_start(100.0)
+    assert backoff.record_exit(101.0) == 0.0
     assert not backoff.is_waiting(101.0)
 
 
@@ -16,8 +16,8 @@ def test_a_crash_loop_is_slowed_down_to_a_limit() -> None:
     backoff, now = Backoff(), 100.0
     pauses = []
     for _ in range(8):
-        backoff.started(now)
-        pauses.append(backoff.died(now + 0.3))
+        backoff.record_start(now)
+        pauses.append(backoff.record_exit(now + 0.3))
         now += 0.3 + pauses[-1]
     assert tuple(pauses[: len(PAUSES_SECONDS)]) == PAUSES_SECONDS
     assert pauses[-1] == PAUSES_SECONDS[-1]
@@ -26,8 +26,8 @@ def test_a_crash_loop_is_slowed_down_to_a_limit() -> None:
 def test_it_waits_for_the_pause_and_no_longer() -> None:
     backoff = Backoff()
     for _ in range(3):
-        backoff.started(100.0)
-        pause = backoff.died(100.0)
+        backoff.record_start(100.0)
+        pause = backoff.record_exit(100.0)
     assert backoff.is_waiting(100.0 + pause - 0.01)
     assert not backoff.is_waiting(100.0 + pause)
 
@@ -35,7 +35,7 @@ def test_it_waits_for_the_pause_and_no_longer() -> None:
 def test_a_process_with_a_long_uptime_restarts_without_backoff() -> None:
     backoff = Backoff()
     for _ in range(5):
-        backoff.started(100.0)
-        backoff.died(100.1)
-    backoff.started(200.0)
-    assert backoff.died(200.0 + SETTLED_SECONDS) == 0.0
+        backoff.record_start(100.0)
+        backoff.record_exit(100.1)
+    backoff.record_start(200.0)
+    assert backoff.record_exit(200.0 + SETTLED_SECONDS) == 0.0

@@ -31,7 +31,7 @@ from swap_stack.demo.journeys import (
     TOKEN_TO_TOKEN,
     Journey,
     Method,
-    Pays,
+    PaymentTime,
 )
 from swap_stack.demo.timeline import Timeline
 from swap_stack.keys import load_or_make
@@ -78,9 +78,9 @@ def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outco
 
 def ends_of(journey: Journey) -> Sequence[Mapping[str, Any]]:
     wanted = (
-        (IN, journey.pays is not Pays.NEVER),
+        (IN, journey.payment_time is not PaymentTime.NEVER),
         (OUT, journey.ending == "completed"),
-        (BACK, journey.goes_back),
+        (BACK, journey.is_refunded),
         (REFUEL, journey.refuel),
     )
     return [sent for sent, is_there in wanted if is_there]
@@ -97,13 +97,13 @@ def test_one_swap_of_each_method_is_completed_as_it_was_quoted() -> None:
 
 
 def test_there_is_one_swap_of_each_ending() -> None:
-    endings = [(j.ending, j.requotes, j.goes_back, j.pays) for j in JOURNEYS]
+    endings = [(j.ending, j.requotes, j.is_refunded, j.payment_time) for j in JOURNEYS]
 
     assert {
-        ("refunded", 0, True, Pays.AT_ONCE),  # after a payout that cannot succeed
-        ("completed", 1, False, Pays.AT_ONCE),  # a partial deposit, and another quote
-        ("expired", 0, True, Pays.LATE),
-        ("expired", 0, False, Pays.NEVER),
+        ("refunded", 0, True, PaymentTime.AT_ONCE),  # after a payout that cannot succeed
+        ("completed", 1, False, PaymentTime.AT_ONCE),  # a partial deposit, and another quote
+        ("expired", 0, True, PaymentTime.LATE),
+        ("expired", 0, False, PaymentTime.NEVER),
     } <= set(endings)
     assert (REFUSED.recipient_refuses, PARTIAL.paid_percent) == (True, 50)
 
@@ -245,7 +245,7 @@ def test_every_line_of_a_swap_fits_eighty_columns() -> None:
     what = "chain_watcher → deposit.changed.v1: confirmed in block 4711 of ETHEREUM_DEVNET again"
 
     timeline.print_fact("message", what, at=NOON)
-    Report(Console(file=printed, width=80)).say("broker", f"kafka: {what}")
+    Report(Console(file=printed, width=80)).print_step("broker", f"kafka: {what}")
 
     lines = printed.getvalue().splitlines()
     assert max(map(len, lines)) <= 80

@@ -12,7 +12,7 @@ import pytest
 from swap_stack.drill.fleet import ORDER, with_settings
 from swap_stack.drill.release import RELEASE_FILE, read_release
 from swap_stack.places import ROOT
-from swap_stack.ports import Ports, TakenPorts
+from swap_stack.ports import Ports, PortsInUse
 from swap_stack.services import SERVICES, ServiceProcess
 
 
@@ -23,7 +23,7 @@ def test_a_running_stack_keeps_its_ports_and_a_new_part_gets_a_free_one(tmp_path
     with socket.socket() as server:
         server.bind(("127.0.0.1", port))
         server.listen()
-        running = TakenPorts(path)
+        running = PortsInUse(path)
 
         assert running.take("api") == port
         assert running.take("dashboard") != port

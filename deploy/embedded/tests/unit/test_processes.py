@@ -43,7 +43,7 @@ def test_a_running_process_is_alive(sleeper: subprocess.Popen[bytes]) -> None:
     assert is_alive(record(sleeper))
 
 
-def test_a_zombie_is_not_alive(sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_zombie_process_is_not_alive(sleeper: subprocess.Popen[bytes]) -> None:
     remembered = record(sleeper)
     sleeper.kill()
     wait_until_zombie(sleeper)

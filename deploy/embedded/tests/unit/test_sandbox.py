@@ -17,11 +17,11 @@ from swap_stack.node import Node, NodeError
 from swap_stack.places import ROOT
 from swap_stack.sandbox.__main__ import Refusals, run
 from swap_stack.sandbox.bench import Bench
-from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome, meant_by
-from swap_stack.sandbox.plays import PARTS, Play
-from swap_stack.sandbox.purse import Purse, with_amount
+from swap_stack.sandbox.outcome_runs import USER_ACTIONS, OutcomeRun
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome, find_outcome
+from swap_stack.sandbox.sandbox_wallet import SandboxWallet, with_amount
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
-from swap_stack.sandbox.watching import Journal, played, swaps_waiting
+from swap_stack.sandbox.watching import Journal, run_until_paid, swaps_waiting
 from swap_stack.wallet import call_data
 from tests.support.serving import client_of
 
@@ -55,7 +55,7 @@ class Says(Node):
         return self._answers[method]
 
 
-def test_no_service_no_library_and_no_contract_knows_of_it() -> None:
+def test_no_service_no_library_and_no_contract_mentions_it() -> None:
     for file in (f for source in REAL for f in source.rglob("*.*") if f.suffix in (".py", ".sol")):
         text = file.read_text().lower()
         assert PREFIX not in text or file.name == "rehearsals.py", file  # texts that live refuses
@@ -121,10 +121,12 @@ async def test_a_development_chain_is_played_on() -> None:
 
 
 def test_every_outcome_has_a_part_and_an_address_of_its_own() -> None:
-    assert set(PARTS) == set(MEANINGS) == set(Outcome)
-    assert {meant_by(meaning.address) for meaning in MEANINGS.values()} == set(Outcome)
-    assert all(len(meaning.address) == len(TO) for meaning in MEANINGS.values())
-    assert meant_by(TO) is None
+    assert set(USER_ACTIONS) == set(OUTCOME_DESCRIPTIONS) == set(Outcome)
+    assert {find_outcome(meaning.address) for meaning in OUTCOME_DESCRIPTIONS.values()} == set(
+        Outcome
+    )
+    assert all(len(meaning.address) == len(TO) for meaning in OUTCOME_DESCRIPTIONS.values())
+    assert find_outcome(TO) is None
 
 
 @pytest.mark.parametrize("memo", ["", "77" * 32])
@@ -140,8 +142,8 @@ def test_another_amount_goes_where_the_amount_was(memo: str) -> None:
 
 def test_the_first_attempt_of_each_message_is_refused_where_that_is_asked_for() -> None:
     refuses = Refusals()
-    asks = {"swap": {"destination_address": MEANINGS[Outcome.WEBHOOK_FAILS].address}}
-    other = {"swap": {"destination_address": MEANINGS[Outcome.COMPLETED].address}}
+    asks = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.WEBHOOK_FAILS].address}}
+    other = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address}}
 
     assert [refuses("one", asks), refuses("one", asks), refuses("two", asks)] == [True, False, True]
     assert not refuses("three", other)
@@ -169,7 +171,7 @@ async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
         async def run(self) -> None:
             next(iter(()))  # a coroutine raises it as a RuntimeError
 
-    await played(Broken(), {"one"}, pause=0)  # type: ignore[arg-type]
+    await run_until_paid(Broken(), {"one"}, pause=0)  # type: ignore[arg-type]
 
     [record] = caplog.records
     assert record.exc_info is not None
@@ -198,18 +200,18 @@ class Fails:
 async def test_what_was_not_paid_is_tried_again_while_the_swap_waits() -> None:
     mended, ended = Fails(times=2), Fails(times=99, ends_after=3)
 
-    await played(mended, set(), pause=0)  # type: ignore[arg-type]
-    await played(ended, set(), pause=0)  # type: ignore[arg-type]
+    await run_until_paid(mended, set(), pause=0)  # type: ignore[arg-type]
+    await run_until_paid(ended, set(), pause=0)  # type: ignore[arg-type]
 
     assert (mended.attempts, ended.attempts) == (3, 3)
 
 
 async def test_what_was_perhaps_paid_is_not_tried_again() -> None:
-    play = Fails(times=99)
+    outcome_run = Fails(times=99)
 
-    await played(play, {"one"}, pause=0)  # type: ignore[arg-type]
+    await run_until_paid(outcome_run, {"one"}, pause=0)  # type: ignore[arg-type]
 
-    assert play.attempts == 1
+    assert outcome_run.attempts == 1
 
 
 @pytest.mark.parametrize("kind", ["transfer", "manual_transfer"])
@@ -222,7 +224,7 @@ async def test_a_swap_is_noted_only_when_nothing_is_left_to_do_but_to_pay(kind: 
     action = {"type": kind, "token": {"contract": None}, "to_address": TO, "call_data": None}
 
     with pytest.raises(NodeError):
-        await Purse(Away("http://127.0.0.1:1"), sandbox_keys()[0]).pay(
+        await SandboxWallet(Away("http://127.0.0.1:1"), sandbox_keys()[0]).pay(
             action, 1, before=lambda: noted.append("one")
         )
 
@@ -245,13 +247,13 @@ async def test_blocks_are_held_back_by_one_at_a_time() -> None:
         async def call(self, method: str, *parameters: object) -> Any:
             intervals.append(parameters[0])
 
-    async def hold(purse: Purse) -> None:
-        async with purse.stopped():
+    async def hold(sandbox_wallet: SandboxWallet) -> None:
+        async with sandbox_wallet.stopped():
             intervals.append("held")
             await asyncio.sleep(0)
 
-    purse = Purse(Holds("http://127.0.0.1:1"), sandbox_keys()[1])
-    await asyncio.gather(hold(purse), hold(purse))
+    sandbox_wallet = SandboxWallet(Holds("http://127.0.0.1:1"), sandbox_keys()[1])
+    await asyncio.gather(hold(sandbox_wallet), hold(sandbox_wallet))
 
     assert intervals == [0, "held", 1, 0, "held", 1]
 
@@ -275,14 +277,14 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
             assert query["use_deposit_address"] == "true"
             return {"min_amount": 0.25}
 
-    play = Play(
+    outcome_run = OutcomeRun(
         swap_id="one",
         outcome=Outcome.COMPLETED,
         partner=Says(),  # type: ignore[arg-type]
-        purse=None,  # type: ignore[arg-type]
+        sandbox_wallet=None,  # type: ignore[arg-type]
         other=None,  # type: ignore[arg-type]
         before_paying=lambda _: None,
     )
 
-    assert await play.amount_to_deposit(action) == 1_000_000
-    assert await play.amount_to_deposit({**action, "amount_in_base_units": "7"}) == 7
+    assert await outcome_run.amount_to_deposit(action) == 1_000_000
+    assert await outcome_run.amount_to_deposit({**action, "amount_in_base_units": "7"}) == 7

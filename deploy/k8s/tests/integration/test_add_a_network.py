@@ -31,7 +31,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.deploy import Deployer
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import Database
-from tests.support.waiting import block_until, until_here
+from tests.support.waiting import block_until, until_true_here
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(600)]
 
@@ -139,7 +139,9 @@ async def test_a_network_is_added_as_documented(
 async def check_running(deployment: Deployment, rehearsal: Rehearsal) -> None:
     """Run an operator's commands on services with the new catalogue."""
     rehearsal.rpc("anvil_mine", "0x3")
-    await until_here(lambda: deployment.swapctl("network", "list")[0]["lag_blocks"] == 0 or None)
+    await until_true_here(
+        lambda: deployment.swapctl("network", "list")[0]["lag_blocks"] == 0 or None
+    )
     found = {row["part"]: row for row in deployment.swapctl("doctor")}
     of_network = (f"node of {NETWORK}", f"signer {NETWORK}", f"network {NETWORK}")
     for part in (*of_network, "service chain_watcher", "service settler"):
@@ -169,7 +171,7 @@ async def test_a_run_that_was_killed_goes_on_without_sending_twice(rehearsal: Re
         stderr=subprocess.DEVNULL,
     )
     try:
-        await until_here(lambda: rehearsal.transactions_of_deployer() == 1 or None)
+        await until_true_here(lambda: rehearsal.transactions_of_deployer() == 1 or None)
     finally:
         process.kill()
         await process.wait()

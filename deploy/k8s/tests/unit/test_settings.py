@@ -161,7 +161,9 @@ def test_the_catalogue_of_an_overlay_loads(name: str) -> None:
     assert load_catalogue(file, checksum_address).networks
 
 
-def test_the_api_trusts_the_dashboard_and_knows_where_the_pay_pages_are(overlay: Rendered) -> None:
+def test_the_api_trusts_the_dashboard_and_has_the_address_of_the_pay_pages(
+    overlay: Rendered,
+) -> None:
     """Payers are counted separately only if the dashboard's pods are trusted proxies."""
     api = environment_of(overlay, overlay.get("Deployment", "api"))
     dashboard = environment_of(overlay, overlay.get("Deployment", "dashboard"))

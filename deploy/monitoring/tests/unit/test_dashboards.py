@@ -46,7 +46,7 @@ def test_a_query_names_what_exists(board: Dashboard, query: Query) -> None:
 
 
 @pytest.mark.parametrize("board", DASHBOARDS, ids=[board.uid for board in DASHBOARDS])
-def test_a_dashboard_is_what_grafanas_schema_knows(board: Dashboard) -> None:
+def test_a_dashboard_fits_grafanas_schema(board: Dashboard) -> None:
     """The schema's classes read and write it unchanged, so they know every member."""
     register_default_plugins()
     document = read(board)

@@ -154,7 +154,7 @@ class ChainHarness:
         for call in calls:
             sent.append(await self.sign(sender, call))
             (outcome,) = await sender.broadcast(sent[-1:])
-            assert outcome.is_out, outcome
+            assert outcome.is_held_by_a_node, outcome
         return sent
 
     async def send_and_mine(self, sender: ChainSender, *calls: Call) -> list[SignedTransaction]:

@@ -134,11 +134,11 @@ async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anot
     anvil, wallets
 ):
     """The thief's operation reverts; the other wallet's moves the same amount in another form."""
-    thief, owner = wallets
+    other_owner, owner = wallets
     allowed = Call(anvil.token, 0, codec.encode_approve(owner, 5), 100_000)
     fails = anvil.transfer(codec.ZERO_ADDRESS, 5)
     call = to_entry_point(
-        through(thief, anvil.transfer(anvil.treasury, 5, MINE), fails),
+        through(other_owner, anvil.transfer(anvil.treasury, 5, MINE), fails),
         through(owner, allowed, pulled(anvil, owner, 5)),
     )
 

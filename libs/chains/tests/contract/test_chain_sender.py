@@ -20,8 +20,8 @@ class TestBroadcast:
         assert [a.reaction for a in first.answers] == [Reaction.ACCEPTED]
         assert [a.reaction for a in second.answers] == [Reaction.KNOWN]
         assert [a.reaction for a in third.answers] == [Reaction.KNOWN]
-        assert first.is_out
-        assert third.is_out
+        assert first.is_held_by_a_node
+        assert third.is_held_by_a_node
         assert (await chain.reader.receipts([signed.transaction_hash])).keys() == {
             signed.transaction_hash
         }
@@ -46,7 +46,7 @@ class TestBroadcast:
         assert refused.is_refused
         assert refused.transaction_hash == stale.transaction_hash
         assert refused.text
-        assert accepted.is_out
+        assert accepted.is_held_by_a_node
 
     async def test_a_replacement_takes_the_place_of_the_first(self, chain):
         nonce = await chain.reader.pending_nonce(chain.user.address)
@@ -58,7 +58,7 @@ class TestBroadcast:
         (outcome,) = await chain.user.broadcast([second])
         await chain.mine(1)
 
-        assert outcome.is_out
+        assert outcome.is_held_by_a_node
         receipts = await chain.reader.receipts([first.transaction_hash, second.transaction_hash])
         assert receipts.keys() == {second.transaction_hash}
 

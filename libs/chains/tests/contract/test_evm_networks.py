@@ -111,10 +111,10 @@ async def test_many_blocks_are_read_by_ranges_with_the_same_result(anvil, rpc):
 async def test_a_new_head_wakes_a_reader_that_hardly_polls(anvil, anvil_url, rpc, session):
     start = await anvil.reader.head()
     heads = (anvil_url.replace("http", "ws"), session)
-    sleepy = reader_of(anvil, rpc, pace=Pace(poll_seconds=60.0), heads=heads)
+    slow_poller = reader_of(anvil, rpc, pace=Pace(poll_seconds=60.0), heads=heads)
 
     async def first():
-        async with aclosing(sleepy.follow(after=start)) as events:
+        async with aclosing(slow_poller.follow(after=start)) as events:
             async for event in events:
                 if isinstance(event, BlockAdded):
                     return event.block

@@ -182,7 +182,7 @@ class TestEachStandard:
         assert (await world.tried(relay.call_data(signature), sender=OPERATOR)).succeeded
 
     @pytest.mark.fault("G3")
-    async def test_g3_a_stolen_try_in_an_earlier_block_leaves_the_deposit_as_it_was(
+    async def test_g3_a_copied_attempt_in_an_earlier_block_does_not_change_the_deposit(
         self, world, standard
     ):
         relay = await world.relayed(standard)
@@ -381,7 +381,7 @@ class TestWhatIsOffered:
         assert "EIP-712 domain" in found[usdc][0]
 
     @pytest.mark.fault("G5")
-    async def test_g5_a_token_that_swallows_every_call_is_not(self, world, gasless_reader):
+    async def test_g5_a_token_that_accepts_every_call_is_not(self, world, gasless_reader):
         fake = EXTERNAL_ACCOUNT
         await world.ask("anvil_setCode", fake, SWALLOWS)
 

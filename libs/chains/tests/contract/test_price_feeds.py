@@ -13,7 +13,7 @@ from swap_chains.errors import NodesDiffer
 from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.price_feeds import EvmPriceFeeds, FeedAnswer
 from swap_chains.evm.rpc import Rpc, open_session
-from tests.support.lying_node import a_lying_node
+from tests.support.falsifying_node import a_falsifying_node
 
 pytestmark = pytest.mark.connected
 
@@ -58,17 +58,17 @@ class TestLatest:
 
     @pytest.mark.fault("A19")
     @pytest.mark.parametrize("is_first", [True, False])
-    async def test_is_none_while_one_of_two_nodes_lies(
+    async def test_is_none_while_one_of_two_nodes_is_false(
         self, anvil_url: str, is_first: bool
     ) -> None:
         ether = await a_feed(anvil_url, 3000 * 10**8, at=int(NOON.timestamp()))
-        with a_lying_node(anvil_url) as liar:
-            urls = [liar.url, anvil_url] if is_first else [anvil_url, liar.url]
+        with a_falsifying_node(anvil_url) as false_node:
+            urls = [false_node.url, anvil_url] if is_first else [anvil_url, false_node.url]
             async with open_session() as session:
                 feeds = EvmPriceFeeds(Rpc.to_urls("ETHEREUM_DEVNET", urls, session, rounds=1))
                 assert await feeds.latest([ether]) == {ether: FeedAnswer(3000 * 10**8, 8, NOON)}
 
-                liar.change = lambda method, params, result: (
+                false_node.change = lambda method, params, result: (
                     result.replace(f"{3000 * 10**8:064x}", f"{10**8:064x}")
                     if method == "eth_call"
                     else result
@@ -83,7 +83,7 @@ class TestLatest:
     ) -> None:
         seconds = int(NOON.timestamp())
         ether = await a_feed(anvil_url, 3000 * 10**8, at=seconds)
-        with a_lying_node(anvil_url) as behind:
+        with a_falsifying_node(anvil_url) as behind:
             urls = [anvil_url, behind.url]
             async with open_session() as session:
                 rpc = Rpc.to_urls("ETHEREUM_DEVNET", urls, session, rounds=1)

@@ -58,32 +58,34 @@ async def nodes(serve):
     return served
 
 
-@pytest.mark.parametrize("liar", [0, 1])
-async def test_one_of_two_nodes_that_lies_gives_no_price(session, nodes, liar):
+@pytest.mark.parametrize("false_node", [0, 1])
+async def test_one_false_node_of_two_gives_no_price(session, nodes, false_node):
     feeds = feeds_of(session, *nodes[:2])
     assert await feeds.latest([FEED]) == price_of(3000)
 
-    nodes[liar].change = saying(1)
+    nodes[false_node].change = saying(1)
 
     with pytest.raises(NodesDiffer):
         await feeds.latest([FEED])
 
 
-async def test_one_of_three_that_lies_changes_nothing(session, nodes):
+async def test_one_false_node_of_three_changes_nothing(session, nodes):
     nodes[0].change = saying(1)
 
     assert await feeds_of(session, *nodes).latest([FEED]) == price_of(3000)
 
 
 async def test_a_price_of_a_minute_ago_is_not_passed_off_as_the_newest(session, nodes):
-    liar, honest, _ = nodes
-    for block in (*liar.chain.blocks[8:], *honest.chain.blocks[8:]):
+    false_node, correct_node, _ = nodes
+    for block in (*false_node.chain.blocks[8:], *correct_node.chain.blocks[8:]):
         block["timestamp"] = hex(int(block["timestamp"], 16) + MINUTE)
-    liar.chain.cut(4)
-    liar.change = honest.change = saying(3000, before=(honest.chain.blocks[6], 2000))
+    false_node.chain.cut(4)
+    false_node.change = correct_node.change = saying(
+        3000, before=(correct_node.chain.blocks[6], 2000)
+    )
 
     with pytest.raises(ChainUnavailable):
-        await feeds_of(session, liar, honest).latest([FEED])
+        await feeds_of(session, false_node, correct_node).latest([FEED])
 
 
 async def test_a_provider_that_is_a_block_behind_closes_nothing(session, nodes):

@@ -57,7 +57,7 @@ class TestIds:
         with pytest.raises(ValueError, match="out of range"):
             codec.depository_id(number)
 
-    def test_a_foreign_id_has_no_sequence_number(self):
+    def test_an_external_id_has_no_sequence_number(self):
         assert codec.sequence_number_of("0x" + "ff" * 32) is None
         assert codec.sequence_number_of("0x" + "00" * 32) is None
 

@@ -52,7 +52,7 @@ async def test_a_replacement_needs_a_tenth_more_of_both_fees():
 
     assert refused.is_refused
     assert "underpriced" in refused.text
-    assert replaced.is_out
+    assert replaced.is_held_by_a_node
     assert len(chain.pool) == 1
 
 
@@ -124,7 +124,7 @@ async def test_an_intent_that_was_reorged_out_can_be_paid_again():
 async def test_an_unavailable_chain_is_waited_for():
     chain = make_chain()
     reader, start = FakeReader(chain), chain.blocks[0]
-    chain.go_down()
+    chain.make_unavailable()
     with pytest.raises(ChainUnavailable):
         await reader.head()
     with pytest.raises(ChainUnavailable):
@@ -140,6 +140,6 @@ async def test_an_unavailable_chain_is_waited_for():
     chain.mine()
     await asyncio.sleep(0)
     assert not waiting.done()
-    chain.come_up()
+    chain.make_available()
 
     assert await asyncio.wait_for(waiting, 5) == chain.blocks[1]

@@ -210,18 +210,20 @@ class TestNodesThatLie:
 
     @pytest.mark.fault("W1")
     async def test_a_hidden_deposit_is_noticed_by_the_receipt_it_caused(self, session, serve):
-        liar = await serve()
-        honest = await serve(liar.chain)
-        liar.chain.grow(1)
-        liar.chain.add_native_deposit(1, 77, 9)
+        false_node = await serve()
+        correct_node = await serve(false_node.chain)
+        false_node.chain.grow(1)
+        false_node.chain.add_native_deposit(1, 77, 9)
 
         def hide(method, params, answer):
             if method != "eth_getLogs":
                 return answer
             return [log for log in answer if log["topics"][0] != codec.DEPOSITED]
 
-        liar.change = hide
-        events = await follow_to(reader_of(session, liar, honest), 1, after=block(liar.chain, 0))
+        false_node.change = hide
+        events = await follow_to(
+            reader_of(session, false_node, correct_node), 1, after=block(false_node.chain, 0)
+        )
 
         received, deposited = next(e for e in events if isinstance(e, BlockAdded)).movements
         assert isinstance(received, NativeReceived)
@@ -281,7 +283,7 @@ class TestNodesThatLie:
 
         assert units(events) == [5]
 
-    async def test_headers_that_do_not_follow_each_other_are_not_believed(self, session, serve):
+    async def test_headers_that_do_not_follow_each_other_are_rejected(self, session, serve):
         node = await serve()
         node.chain.grow(4)
         left = [True]
@@ -312,16 +314,16 @@ class TestSecondLook:
     async def test_distinguishes_another_final_block_from_a_node_that_is_behind(
         self, session, serve
     ):
-        behind, other, honest = await serve(), await serve(), await serve()
+        behind, other, correct_node = await serve(), await serve(), await serve()
         behind.chain.grow(1)
         other.chain.grow(3, salt="other")
-        honest.chain.grow(3)
+        correct_node.chain.grow(3)
         failures = []
-        urls = [node.url for node in (behind, other, honest)]
+        urls = [node.url for node in (behind, other, correct_node)]
         rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=failures.append)
         reader = EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN])
 
-        assert await reader.movements(first=1, last=block(honest.chain, 3)) == []
+        assert await reader.movements(first=1, last=block(correct_node.chain, 3)) == []
 
         assert [type(failure) for failure in failures] == [InconsistentAnswer, BlockDiffers]
 

@@ -72,11 +72,16 @@ async def two(serve):
 
 class TestNearTheHead:
     @pytest.mark.fault("W27")
-    async def test_a_node_that_calls_its_head_final_is_not_believed(self, session, two):
-        liar, honest = two
-        liar.chain.finality_depth, honest.chain.finality_depth = 0, 2
+    async def test_a_node_that_calls_its_head_final_is_rejected(self, session, two):
+        false_node, correct_node = two
+        false_node.chain.finality_depth, correct_node.chain.finality_depth = 0, 2
 
-        assert await until_final(reader_of(session, liar, honest), after=block(liar, 0)) == 2
+        assert (
+            await until_final(
+                reader_of(session, false_node, correct_node), after=block(false_node, 0)
+            )
+            == 2
+        )
 
     @pytest.mark.fault("W27")
     async def test_nothing_is_final_by_one_of_two_and_blocks_are_reported_all_the_same(
@@ -106,14 +111,14 @@ class TestNearTheHead:
 
     @pytest.mark.fault("W27")
     async def test_another_final_block_ends_the_following(self, session, serve, two):
-        honest = two[0]
-        liar = await serve()
-        liar.chain.grow(4, salt="forged")
-        liar.chain.finality_depth = honest.chain.finality_depth = 1
-        reader = reader_of(session, liar, honest)
+        correct_node = two[0]
+        false_node = await serve()
+        false_node.chain.grow(4, salt="forged")
+        false_node.chain.finality_depth = correct_node.chain.finality_depth = 1
+        reader = reader_of(session, false_node, correct_node)
 
         with pytest.raises(FinalBlocksDiffer):
-            await until_final(reader, after=block(liar, 0))
+            await until_final(reader, after=block(false_node, 0))
 
     @pytest.mark.fault("R8")
     async def test_finality_of_a_provider_that_goes_backwards_takes_nothing_back(
@@ -163,10 +168,15 @@ class TestCatchingUp:
 
     @pytest.mark.fault("W27")
     async def test_empty_blocks_are_skipped_only_as_far_as_two_call_them_final(self, session, far):
-        liar, honest = far
-        liar.chain.finality_depth, honest.chain.finality_depth = 0, 30
+        false_node, correct_node = far
+        false_node.chain.finality_depth, correct_node.chain.finality_depth = 0, 30
 
-        assert await until_final(reader_of(session, liar, honest), after=block(liar, 0)) == 10
+        assert (
+            await until_final(
+                reader_of(session, false_node, correct_node), after=block(false_node, 0)
+            )
+            == 10
+        )
 
     @pytest.mark.fault("W27")
     async def test_each_block_is_read_while_the_second_provider_is_away(self, session, far):
@@ -181,7 +191,7 @@ class TestCatchingUp:
     @pytest.mark.fault("W27")
     async def test_the_end_of_a_range_is_compared_too(self, session, far):
         """A chain that is forged below the compared final height."""
-        liar, honest = far
+        false_node, correct_node = far
         end, forged = 35, "0x" + "ab" * 32
         requested = []
 
@@ -191,9 +201,11 @@ class TestCatchingUp:
                 return {**answer, "hash": forged}
             return answer
 
-        liar.change = forge_once_compared
-        honest.chain.finality_depth = liar.chain.finality_depth = 40 - end
+        false_node.change = forge_once_compared
+        correct_node.chain.finality_depth = false_node.chain.finality_depth = 40 - end
 
         with pytest.raises(FinalBlocksDiffer):
-            await until_final(reader_of(session, liar, honest), after=block(liar, 0))
+            await until_final(
+                reader_of(session, false_node, correct_node), after=block(false_node, 0)
+            )
         assert requested

@@ -96,7 +96,7 @@ class TestG7:
         ids=["none", "short", "odd v", "zeros", "s beyond the order"],
     )
     @pytest.mark.fault("G7")
-    def test_g7_what_is_no_signature_is_nobodys(self, signature):
+    def test_g7_what_is_no_signature_has_no_signer(self, signature):
         assert recover(self.relay.digest(), normalised(signature)) is None
 
 

@@ -27,41 +27,41 @@ def block(node, number):
 
 class TestSecondLook:
     @pytest.mark.fault("W1")
-    async def test_w1_the_node_that_lied_is_never_asked_to_confirm_its_lie(self, session, serve):
+    async def test_w1_a_false_node_is_never_asked_to_confirm_its_report(self, session, serve):
         """The other node has no such block, which is the finding."""
-        liar, honest = await serve(), await serve()
-        liar.chain.grow(3, salt="forged")
-        liar.chain.add_transfer(1, 10**9)  # a payment that does not exist
-        honest.chain.grow(3)
+        false_node, correct_node = await serve(), await serve()
+        false_node.chain.grow(3, salt="forged")
+        false_node.chain.add_transfer(1, 10**9)  # a payment that does not exist
+        correct_node.chain.grow(3)
         failures = []
-        last = block(liar, 3)
-        requests_before = liar.requests
+        last = block(false_node, 3)
+        requests_before = false_node.requests
 
         with pytest.raises(BlockDiffers):
-            await reader_of(session, [liar, honest], failures).movements(
+            await reader_of(session, [false_node, correct_node], failures).movements(
                 first=1, last=last, excluded_providers={last.provider}
             )
 
-        assert liar.requests == requests_before
+        assert false_node.requests == requests_before
 
     @pytest.mark.fault("W1")
     async def test_w1_it_waits_while_no_other_provider_answers(self, session, serve):
-        liar, honest = await serve(), await serve()
-        liar.chain.grow(3)
-        liar.chain.add_transfer(1, 10**9)
+        false_node, correct_node = await serve(), await serve()
+        false_node.chain.grow(3)
+        false_node.chain.add_transfer(1, 10**9)
 
         def refuse(method, params, answer):
             return {"code": -32603, "message": "later"}
 
-        honest.change = refuse
-        last = block(liar, 3)
+        correct_node.change = refuse
+        last = block(false_node, 3)
 
         with pytest.raises(ChainUnavailable):
-            await reader_of(session, [honest, liar], []).movements(
+            await reader_of(session, [correct_node, false_node], []).movements(
                 first=1, last=last, excluded_providers={last.provider}
             )
 
-        assert liar.requests == 0
+        assert false_node.requests == 0
 
     @pytest.mark.fault("W3")
     async def test_w3_a_failover_within_the_look_goes_to_a_third_provider_only(

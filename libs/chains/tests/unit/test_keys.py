@@ -180,7 +180,7 @@ class TestAKeyInKms:
             await key.sign(keccak(b"y"))
 
     @pytest.mark.fault("S28")
-    async def test_s28_that_refuses_is_given_up_and_asked_again(self, kms, stub):
+    async def test_s28_that_refuses_is_abandoned_and_queried_again(self, kms, stub):
         key = KmsKey(kms, key_id="k", address=ADDRESS)
         stub.is_refusing = True
 

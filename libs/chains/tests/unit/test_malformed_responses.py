@@ -69,16 +69,16 @@ def with_(method, **changes):
 )
 async def test_another_node_is_followed(session, serve, change):
     broken = await serve()
-    honest = await serve(broken.chain)
-    honest.chain.grow(1)
-    honest.chain.add_transfer(1, 5)
+    correct_node = await serve(broken.chain)
+    correct_node.chain.grow(1)
+    correct_node.chain.add_transfer(1, 5)
     broken.change = change
-    reader = reader_of(session, broken, honest)
+    reader = reader_of(session, broken, correct_node)
 
     async with (
         asyncio.timeout(5),
         aclosing(
-            reader.follow(after=to_block(Node("http://any", None), honest.chain.blocks[0]))
+            reader.follow(after=to_block(Node("http://any", None), correct_node.chain.blocks[0]))
         ) as events,
     ):
         added = await anext(aiter(events))
@@ -136,10 +136,10 @@ class TestRefusals:
 
     @pytest.fixture
     async def nodes(self, serve):
-        refusing, honest = await serve(), await serve()
+        refusing, correct_node = await serve(), await serve()
         refusing.chain.answer = lambda method, params: INDEXING
-        honest.chain.answer = lambda method, params: None
-        return refusing, honest
+        correct_node.chain.answer = lambda method, params: None
+        return refusing, correct_node
 
     @pytest.mark.fault("S25")
     async def test_s25_a_refusing_node_does_not_prove_absence(self, session, nodes):
@@ -149,10 +149,10 @@ class TestRefusals:
 
     @pytest.mark.parametrize("ask", ["receipts", "transactions"])
     async def test_another_node_is_asked(self, session, nodes, ask):
-        refusing, honest = nodes
+        refusing, correct_node = nodes
 
-        assert await getattr(reader_of(session, refusing, honest), ask)([KNOWN]) == {}
-        assert honest.requests == 1
+        assert await getattr(reader_of(session, refusing, correct_node), ask)([KNOWN]) == {}
+        assert correct_node.requests == 1
         with pytest.raises(ChainUnavailable):
             await getattr(reader_of(session, refusing), ask)([KNOWN])
 

@@ -136,7 +136,7 @@ class TestOfTheTransactionsSender:
 
         assert memos(data, transfer(5, by=USER), transfer(5), to=TOKEN) == [1, None]
 
-    def test_proves_nothing_through_a_contract_that_moves_his_tokens(self):
+    def test_proves_nothing_through_a_contract_that_moves_the_users_tokens(self):
         data = call(5, encode_memo(1))
 
         assert memos(data, transfer(5, by=USER), to=WALLET) == [None]
@@ -151,7 +151,7 @@ class TestOfTheTransactionsSender:
             pytest.param(USER, TREASURY, 6, None, id="another value"),
         ],
     )
-    def test_proves_the_memo_of_coins_that_he_sent_himself(self, by, to, value, expected):
+    def test_proves_the_memo_of_coins_that_the_user_sent(self, by, to, value, expected):
         log_id = LogId(HASH, "coins", 0)
         received = NativeReceived(log_id, by, TREASURY, 5, encode_memo(1), claimed_by=None)
 

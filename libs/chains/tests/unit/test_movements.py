@@ -89,7 +89,7 @@ def test_equal_logs_of_one_transaction_are_counted():
     assert first.id.fingerprint == second.id.fingerprint != third.id.fingerprint
 
 
-def test_money_of_the_depository_without_its_log_is_not_believed():
+def test_money_of_the_depository_without_its_log_is_rejected():
     with pytest.raises(InconsistentAnswer):
         movements(native(5))
 

@@ -47,10 +47,10 @@ class TestFinality:
     @pytest.mark.fault("W27")
     async def test_w27_is_not_ahead_of_a_second_provider(self, session, nodes):
         """A node that calls its head final is not trusted before the second node reports it."""
-        liar, honest, _ = nodes
-        liar.chain.finality_depth = 0
+        false_node, correct_node, _ = nodes
+        false_node.chain.finality_depth = 0
 
-        assert (await state_of(session, liar, honest).finalized()).number == 6
+        assert (await state_of(session, false_node, correct_node).finalized()).number == 6
 
     @pytest.mark.fault("W27")
     async def test_w27_is_the_second_furthest_of_three(self, session, nodes):
@@ -62,12 +62,12 @@ class TestFinality:
     @pytest.mark.parametrize("depth", [0, 4, 6])
     @pytest.mark.fault("W27")
     async def test_w27_another_final_block_is_a_contradiction(self, session, serve, nodes, depth):
-        liar = await serve()
-        liar.chain.grow(10, salt="forged")
-        liar.chain.finality_depth = depth
+        false_node = await serve()
+        false_node.chain.grow(10, salt="forged")
+        false_node.chain.finality_depth = depth
 
         with pytest.raises(FinalBlocksDiffer):
-            await state_of(session, liar, *nodes[:2]).finalized()
+            await state_of(session, false_node, *nodes[:2]).finalized()
 
     @pytest.mark.fault("W27")
     async def test_w27_nothing_is_final_by_one_of_two_providers(self, session, nodes):
@@ -91,12 +91,12 @@ class TestFinality:
 class TestWhatIsPinned:
     @pytest.mark.fault("S12")
     async def test_s12_one_node_alone_cannot_raise_a_nonce(self, session, nodes):
-        liar, honest, _ = nodes
-        at = number(honest.chain.blocks[6])
-        liar.change, honest.change = saying(9), saying(3)
+        false_node, correct_node, _ = nodes
+        at = number(correct_node.chain.blocks[6])
+        false_node.change, correct_node.change = saying(9), saying(3)
 
         with pytest.raises(NodesDiffer):
-            await state_of(session, liar, honest).nonce(SIGNER, at=at)
+            await state_of(session, false_node, correct_node).nonce(SIGNER, at=at)
 
     async def test_two_of_three_that_agree_are_enough(self, session, nodes):
         at = number(nodes[0].chain.blocks[6])
@@ -120,7 +120,7 @@ class TestWhatIsPinned:
 
         assert list(reports.values()) == [{COIN: 9}, {COIN: 3}]
 
-    async def test_the_only_provider_is_believed(self, session, nodes):
+    async def test_the_only_provider_is_enough(self, session, nodes):
         nodes[0].change = saying(9)
 
         at = number(nodes[0].chain.blocks[6])
@@ -138,10 +138,10 @@ def at_nonce(mined, waiting=None):
 
 
 class TestTheHighestNonce:
-    @pytest.mark.parametrize("liar", [0, 1])
+    @pytest.mark.parametrize("false_node", [0, 1])
     @pytest.mark.fault("P5", "P6")
-    async def test_p6_is_not_hidden_by_one_of_two_providers(self, session, nodes, liar):
-        nodes[liar].change, nodes[1 - liar].change = at_nonce(3), at_nonce(5)
+    async def test_p6_is_not_hidden_by_one_of_two_providers(self, session, nodes, false_node):
+        nodes[false_node].change, nodes[1 - false_node].change = at_nonce(3), at_nonce(5)
 
         assert await state_of(session, *nodes[:2]).highest_nonce(SIGNER) == 5
 

@@ -93,13 +93,16 @@ class TestBatch:
             pytest.param(lambda a: a[0], id="one for all"),
         ],
     )
-    async def test_answers_to_other_questions_are_not_believed(self, session, serve, spoil):
-        liar, honest = await serve(), await serve()
-        liar.reply = answering(body=spoil)
+    async def test_answers_to_other_requests_are_rejected(self, session, serve, spoil):
+        false_node, correct_node = await serve(), await serve()
+        false_node.reply = answering(body=spoil)
 
         with pytest.raises(InconsistentAnswer):
-            await Node(liar.url, session).batch([CHAIN_ID, HEAD])
-        assert await rpc_of(session, liar, honest).batch([CHAIN_ID, CHAIN_ID]) == ["0x7a69"] * 2
+            await Node(false_node.url, session).batch([CHAIN_ID, HEAD])
+        assert (
+            await rpc_of(session, false_node, correct_node).batch([CHAIN_ID, CHAIN_ID])
+            == ["0x7a69"] * 2
+        )
 
     async def test_a_refusal_stands_in_the_place_of_its_question(self, session, serve):
         node = await serve()
@@ -190,7 +193,7 @@ class TestRequestCoalescing:
 
         assert node.requests == 0
 
-    async def test_elsewhere_each_asks_by_himself(self, session, serve):
+    async def test_elsewhere_each_sends_its_own_request(self, session, serve):
         node = await serve()
         rpc = rpc_of(session, node)
 

@@ -67,7 +67,7 @@ class TestSize:
 
     async def test_a_body_without_an_end_is_left(self, session, serve, at_most):
         at_most(MEGABYTE)
-        node, honest = await serve(), await serve()
+        node, correct_node = await serve(), await serve()
         sent, failures = [], []
 
         async def endless(request):
@@ -78,7 +78,7 @@ class TestSize:
                 sent.append(MEGABYTE)
 
         node.stream = endless
-        urls = [node.url, honest.url]
+        urls = [node.url, correct_node.url]
         rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=failures.append)
 
         async with asyncio.timeout(2):
@@ -164,12 +164,12 @@ class TestBatchesThatAreTooLong:
     async def test_are_asked_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
         node = await serve()
         sizes = limit_to(node, 100, refusal)
-        asker = Node(node.url, session)
+        client_node = Node(node.url, session)
 
-        assert await asker.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
+        assert await client_node.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
         assert sizes[:2] == [250, 125]
         del sizes[:]
-        assert await asker.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
+        assert await client_node.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
 
         assert max(sizes) <= 100
 
@@ -187,12 +187,12 @@ class TestBatchesThatAreTooLong:
     async def test_the_size_grows_again_when_the_node_takes_more(self, session, serve):
         node = await serve()
         limit_to(node, 3, erigon)
-        asker = Node(node.url, session)
-        await asker.batch([CHAIN_ID] * 250)
+        client_node = Node(node.url, session)
+        await client_node.batch([CHAIN_ID] * 250)
         sizes = limit_to(node, 1000, erigon)
 
         for _ in range(70):
-            await asker.batch([CHAIN_ID] * 250)
+            await client_node.batch([CHAIN_ID] * 250)
 
         assert sizes[-1] == 250
 
@@ -245,7 +245,7 @@ def limit_to(node, limit, refusal):
 
 class TestWords:
     @pytest.mark.parametrize("id_", [[], {}, "1", 1.5, None])
-    def test_an_id_of_another_kind_is_nobodys(self, id_):
+    def test_an_id_of_another_kind_belongs_to_no_swap(self, id_):
         with pytest.raises(InconsistentAnswer):
             in_order("0:node", [{"id": id_, "result": "0x1"}], 1, 1)
 

@@ -133,7 +133,7 @@ class TestBroadcast:
         (outcome,) = await sender.broadcast([await signed_by(sender)])
 
         assert [a.reaction for a in outcome.answers] == [Reaction.KNOWN, Reaction.REJECTED]
-        assert outcome.is_out
+        assert outcome.is_held_by_a_node
         assert not outcome.is_refused
         assert outcome.text == text
 
@@ -143,12 +143,12 @@ class TestBroadcast:
         pool_node(node, accept)
         sender = sender_of(session, node)
 
-        async def lose_the_first(answers):
+        async def drop_first_answer(answers):
             if node.requests == 1:
                 return web.Response(status=504)
             return web.Response(body=orjson.dumps(answers))
 
-        node.reply = lose_the_first
+        node.reply = drop_first_answer
         (outcome,) = await sender.broadcast([await signed_by(sender)])
 
         assert [a.reaction for a in outcome.answers] == [Reaction.KNOWN]
@@ -160,12 +160,12 @@ class TestBroadcast:
         pool_node(other, refuse("no", has=False))
         sender = sender_of(session, node, other)
 
-        async def lose_the_first(answers):
+        async def drop_first_answer(answers):
             if node.requests == 1:
                 return web.Response(status=504)
             return web.Response(body=orjson.dumps(answers))
 
-        node.reply = lose_the_first
+        node.reply = drop_first_answer
         (outcome,) = await sender.broadcast([await signed_by(sender)])
 
         assert [a.reaction for a in outcome.answers] == [Reaction.UNREACHABLE, Reaction.REJECTED]
@@ -193,7 +193,7 @@ class TestBroadcast:
         signed = await signed_by(sender_of(session, up))
 
         (outcome,) = await sender_of(session, down, up).broadcast([signed])
-        assert outcome.is_out
+        assert outcome.is_held_by_a_node
         with pytest.raises(ChainUnavailable):
             await sender_of(session, down).broadcast([signed])
         with pytest.raises(ChainUnavailable):

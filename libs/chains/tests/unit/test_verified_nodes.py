@@ -196,7 +196,7 @@ async def test_a_followed_node_that_becomes_another_is_left(session, serve):
         node.chain.grow(1)
         assert await next_number(events) == 2
         node.stream, node.change = None, of_chain(1)
-        rpc.prefer_another()
+        rpc.prefer_next_node()
         node.chain.grow(1)
         assert await next_number(events) == 3
 

@@ -55,15 +55,15 @@ async def nodes(serve):
     return served
 
 
-@pytest.mark.parametrize("liar", [0, 1])
-async def test_one_of_two_nodes_that_lies_gives_nothing_away(session, nodes, liar):
-    nodes[liar].change = accepting
+@pytest.mark.parametrize("false_node", [0, 1])
+async def test_one_false_node_of_two_releases_nothing(session, nodes, false_node):
+    nodes[false_node].change = accepting
 
     with pytest.raises(NodesDiffer):
         await answer_of(session, *nodes[:2])
 
 
-async def test_two_that_report_the_same_are_believed(session, nodes):
+async def test_two_that_report_the_same_are_enough(session, nodes):
     first, second, _ = nodes
     assert await answer_of(session, first, second) is WalletAnswer.NO_CODE
 
@@ -101,29 +101,29 @@ async def test_both_are_asked_about_one_block_that_both_have(session, nodes):
     assert places == [{"blockHash": behind.chain.blocks[-1]["hash"]}] * 4
 
 
-@pytest.mark.parametrize("its_time", ["as it is", "forged"])
-async def test_an_old_block_is_not_passed_off_as_the_head(session, nodes, its_time):
+@pytest.mark.parametrize("block_time", ["as it is", "forged"])
+async def test_an_old_block_is_not_passed_off_as_the_head(session, nodes, block_time):
     """The owner at that block has sold the wallet; both nodes report its old state correctly."""
-    liar, honest, _ = nodes
-    for block in (*liar.chain.blocks[8:], *honest.chain.blocks[8:]):
+    false_node, correct_node, _ = nodes
+    for block in (*false_node.chain.blocks[8:], *correct_node.chain.blocks[8:]):
         block["timestamp"] = hex(HEAD + MINUTE)
-    liar.chain.cut(4)
-    old = honest.chain.blocks[6]
-    liar.change = honest.change = accepting_up_to(old)
-    if its_time == "forged":
-        liar.chain.blocks[6]["timestamp"] = hex(HEAD + MINUTE)
+    false_node.chain.cut(4)
+    old = correct_node.chain.blocks[6]
+    false_node.change = correct_node.change = accepting_up_to(old)
+    if block_time == "forged":
+        false_node.chain.blocks[6]["timestamp"] = hex(HEAD + MINUTE)
 
     with pytest.raises((ChainUnavailable, NodesDiffer)):
-        await answer_of(session, liar, honest)
+        await answer_of(session, false_node, correct_node)
 
 
 async def test_a_head_of_another_chain_is_no_common_block(session, serve, nodes):
-    liar = await serve()
-    liar.chain.grow(10, salt="forged")
-    liar.change = accepting
+    false_node = await serve()
+    false_node.chain.grow(10, salt="forged")
+    false_node.change = accepting
 
     with pytest.raises(ChainUnavailable):
-        await answer_of(session, liar, nodes[0])
+        await answer_of(session, false_node, nodes[0])
 
 
 async def test_the_only_provider_is_asked_at_its_head(session, nodes):

@@ -308,7 +308,7 @@ class TestInABundle:
         expected = memos(bundle((WALLET, signed)), transfer(5), to=ENTRY_POINT)
         assert memos(data, transfer(5), to=ENTRY_POINT) == expected
 
-    def test_another_contract_than_the_entry_point_is_not_believed(self):
+    def test_another_contract_than_the_entry_point_is_rejected(self):
         """It might not check the wallet's signature."""
         data = bundle((WALLET, batch(call(5, MINE))))
 
@@ -320,7 +320,7 @@ class TestInABundle:
         assert memos(bundle(*twice), transfer(5), to=ENTRY_POINT) == [None]
 
     @given(st.data())
-    def test_a_broken_bundle_is_nobodys_and_breaks_nothing(self, data):
+    def test_a_malformed_bundle_has_no_owner_and_no_effect(self, data):
         whole = bundle((WALLET, batch(call(5, MINE))))
         cut = data.draw(st.integers(min_value=0, max_value=len(whole)))
         noise = data.draw(st.binary(min_size=1, max_size=64))

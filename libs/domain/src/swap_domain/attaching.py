@@ -34,7 +34,7 @@ class Destined:
     destination_address: str
     refund_address: str | None
 
-    def before_its_refund_address(self) -> Destined:
+    def without_refund_address(self) -> Destined:
         return replace(self, refund_address=None)
 
 

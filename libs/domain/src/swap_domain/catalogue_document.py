@@ -165,18 +165,18 @@ class _Members:
         return text
 
     def members(self, name: str) -> _Members:
-        return self.inside(self.take(name), name)
+        return self.nested_members(self.take(name), name)
 
-    def inside(self, item: object, name: str) -> _Members:
+    def nested_members(self, item: object, name: str) -> _Members:
         return _Members(item, f"{self.path}.{name}", self._to_address)
 
     def members_or_none(self, name: str) -> _Members | None:
         value = self.take(name, None)
-        return None if value is None else self.inside(value, name)
+        return None if value is None else self.nested_members(value, name)
 
     def list_of_members(self, name: str, default: object = REQUIRED) -> list[_Members]:
         items = self.items(name, default)
-        return [self.inside(item, f"{name}[{n}]") for n, item in enumerate(items)]
+        return [self.nested_members(item, f"{name}[{n}]") for n, item in enumerate(items)]
 
     def _address(self, text: str, name: str) -> str:
         try:
@@ -184,7 +184,7 @@ class _Members:
         except ValueError as error:
             raise CatalogueInvalid(f"{self.path}.{name}", "must be an address") from error
 
-    def done(self) -> None:
+    def reject_unknown_members(self) -> None:
         if self._values:
             raise CatalogueInvalid(self.path, f"has unknown members: {', '.join(self._values)}")
 
@@ -209,7 +209,7 @@ def catalogue_from(document: object, *, to_address: ToAddress) -> Catalogue:
         raise CatalogueInvalid("catalogue.environment", "must be live or test")
     if len(catalogue.networks) != len(networks) or len(catalogue.by_chain_id) != len(networks):
         raise CatalogueInvalid("catalogue.networks", "names and chain ids must be unique")
-    root.done()
+    root.reject_unknown_members()
     return catalogue
 
 
@@ -256,7 +256,7 @@ def _network(members: _Members) -> Network:
         tokens=tuple(_token(name, token) for token in members.list_of_members("tokens")),
     )
     for part in (members, contracts, gas):
-        part.done()
+        part.reject_unknown_members()
     if not network.public_nodes:
         raise CatalogueInvalid(f"{path}.public_nodes", "must name a node")
     sweeps = (network.gas.sweep_native, network.gas.sweep_erc20)
@@ -284,7 +284,7 @@ def _l1_data_fee(members: _Members | None) -> L1DataFee | None:
     )
     if fee.kind != OP_STACK:
         raise CatalogueInvalid(f"{members.path}.kind", f"must be {OP_STACK}")
-    members.done()
+    members.reject_unknown_members()
     return fee
 
 
@@ -292,7 +292,7 @@ def _deposit_addresses(members: _Members | None) -> DepositAddresses | None:
     if members is None:
         return None
     addresses = DepositAddresses(members.address("factory"), members.hash("init_code_hash"))
-    members.done()
+    members.reject_unknown_members()
     return addresses
 
 
@@ -304,7 +304,7 @@ def _owners(members: _Members | None) -> Owners:
         depository=members.address_or_none("depository"),
         paymaster=members.address_or_none("paymaster"),
     )
-    members.done()
+    members.reject_unknown_members()
     return owners
 
 
@@ -329,7 +329,7 @@ def _token(network: str, members: _Members) -> Token:
         ),
         gasless=_gasless(members),
     )
-    members.done()
+    members.reject_unknown_members()
     if token.precision > min(decimals, PRECISION_MAX):
         raise CatalogueInvalid(
             f"{members.path}.precision", "must be at most 8 and at most the decimals"
@@ -341,14 +341,14 @@ def _gasless(token: _Members) -> Gasless | None:
     document = token.take("gasless", None)
     if document is None:
         return None
-    members = token.inside(document, "gasless")
+    members = token.nested_members(document, "gasless")
     standard, salt = members.text("standard"), members.text_or_none("salt")
     if standard not in set(GaslessStandard):
         raise CatalogueInvalid(f"{members.path}.standard", "must be eip3009 or eip2612")
     if salt is not None and not WORD.fullmatch(salt):
         raise CatalogueInvalid(f"{members.path}.salt", "must be 32 bytes in hex")
     domain = TokenDomain(members.text("name"), members.text_or_none("version"), salt)
-    members.done()
+    members.reject_unknown_members()
     return Gasless(GaslessStandard(standard), domain)
 
 
@@ -359,7 +359,7 @@ def _tier(members: _Members, *, is_first: bool) -> ConfirmationTier:
         confirmations=members.integer_or_none("confirmations", None),
         providers=members.integer("providers", 1 if is_first and below is not None else 2),
     )
-    members.done()
+    members.reject_unknown_members()
     if tier.providers not in (1, 2):
         raise CatalogueInvalid(f"{members.path}.providers", "must be 1 or 2")
     if tier.confirmations == 0:
@@ -379,5 +379,5 @@ def _route(members: _Members) -> RouteRule:
         quote_lifetime=members.seconds("quote_lifetime_seconds", 300),
         estimated_duration=members.seconds("estimated_seconds"),
     )
-    members.done()
+    members.reject_unknown_members()
     return rule

@@ -9,7 +9,7 @@ from typing import Final
 
 # How long a signature may be used, and how much of that must be left to begin with it.
 SIGNED_FOR: Final = timedelta(minutes=30)
-LEFT_TO_RELAY: Final = timedelta(seconds=30)
+RELAY_TIME_MIN: Final = timedelta(seconds=30)
 # Nothing is signed for it so shortly before its end: it would be mined too late.
 MINED_WITHIN: Final = timedelta(seconds=10)
 

@@ -28,7 +28,7 @@ class LoopPacing:
             waits for.
         """
         self._at_least = 0.0 if at_least is None else at_least.total_seconds()
-        self._is_hurried = at_least == timedelta(0)
+        self._has_no_pause = at_least == timedelta(0)
         self._began = self._began_before = monotonic()
 
     def begin(self) -> None:
@@ -41,7 +41,7 @@ class LoopPacing:
         :param received: how many messages came since the pause before. While they come quickly,
             the pause lasts until a good batch has come.
         """
-        if self._is_hurried:
+        if self._has_no_pause:
             return
         worked = min(monotonic() - self._began, PAUSE_SECONDS_MAX)
         await asyncio.sleep(max(worked, self._at_least, self._gathering_seconds(received)))

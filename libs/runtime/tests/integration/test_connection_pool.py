@@ -62,7 +62,7 @@ async def loses_a_cancellation(
 
     In any case the connection can be acquired again.
     """
-    lent = await acquire()
+    pool_connection = await acquire()
     was_acquired = False
 
     async def work() -> None:
@@ -76,13 +76,13 @@ async def loses_a_cancellation(
 
     working = asyncio.create_task(work())
     await turns(10)
-    giving_back = asyncio.create_task(release(lent))
+    giving_back = asyncio.create_task(release(pool_connection))
     await turns(after)
     working.cancel()
     await asyncio.wait([working, giving_back])
     again = await acquire()
     await release(again)
-    assert again is lent
+    assert again is pool_connection
     return was_acquired and not working.cancelled()
 
 
@@ -112,14 +112,14 @@ class TestCancellation:
 
     async def test_while_it_is_given_back_loses_no_connection(self, a_pool: MakePool) -> None:
         pool = a_pool()
-        lent = await pool.acquire()
+        pool_connection = await pool.acquire()
 
         for after in range(1, 5):
-            giving_back = asyncio.create_task(pool.release(lent))
+            giving_back = asyncio.create_task(pool.release(pool_connection))
             await turns(after)
             giving_back.cancel()
             await asyncio.wait([giving_back])
-            assert await pool.acquire() is lent
+            assert await pool.acquire() is pool_connection
 
     async def test_of_many_that_wait_leaves_all_connections(self, a_pool: MakePool) -> None:
         pool = a_pool(size=2)
@@ -148,12 +148,12 @@ async def acquired(pool: ConnectionPool) -> Connection:
 class TestConnectionPool:
     async def test_refuses_when_none_comes_back_in_time(self, a_pool: MakePool) -> None:
         pool = a_pool(timeout=timedelta(seconds=1))
-        lent = await asyncio.wait_for(pool.acquire(), 5)
+        pool_connection = await asyncio.wait_for(pool.acquire(), 5)
 
         with pytest.raises(PoolTimeout):
             await pool.acquire()
 
-        await pool.release(lent)
+        await pool.release(pool_connection)
 
     async def test_keeps_nothing_that_is_still_under_way(self, a_pool: MakePool) -> None:
         pool = a_pool()
@@ -167,10 +167,10 @@ class TestConnectionPool:
 
     async def test_ends_a_transaction_that_was_left_open(self, a_pool: MakePool) -> None:
         pool = a_pool()
-        lent = await pool.acquire()
-        await lent.execute("BEGIN")
+        pool_connection = await pool.acquire()
+        await pool_connection.execute("BEGIN")
 
-        await pool.release(lent)
+        await pool.release(pool_connection)
 
         again = await pool.acquire()
         assert again.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
@@ -179,17 +179,17 @@ class TestConnectionPool:
         self, a_pool: MakePool, plain_url: str
     ) -> None:
         pool = a_pool(size=3)
-        lent = [await pool.acquire() for _ in range(3)]
-        for connection in lent:
+        pool_connections = [await pool.acquire() for _ in range(3)]
+        for connection in pool_connections:
             await pool.release(connection)
-        await end(plain_url, *lent)
+        await end(plain_url, *pool_connections)
         await asyncio.sleep(0.1)  # until the sockets are closed
 
         async with asyncio.timeout(2):
             fresh = await pool.acquire()
             await fresh.execute("SELECT 1")
 
-        assert fresh not in lent
+        assert fresh not in pool_connections
 
     async def test_connects_again_soon_after_the_server_came_back(
         self, a_pool: MakePool, plain_url: str
@@ -231,8 +231,8 @@ class TestConnectionPool:
                 assert loop.time() - began < seconds
             pool._pool.conninfo = plain_url  # the server is up again
             async with asyncio.timeout(5):
-                lent = await asyncio.gather(*(acquired(pool) for _ in range(4)))
-            for connection in lent:
+                pool_connections = await asyncio.gather(*(acquired(pool) for _ in range(4)))
+            for connection in pool_connections:
                 await pool.release(connection)
         finally:
             await pool.close()

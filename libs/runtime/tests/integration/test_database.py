@@ -93,14 +93,14 @@ class TestTransaction:
     async def test_whose_failed_statement_was_caught_is_not_called_committed(
         self, engine: Engine
     ) -> None:
-        async def go_on() -> None:
+        async def proceed() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(sql("INSERT INTO note (thing) VALUES ('x')"))
                 with suppress(ProgrammingError):
                     await connection.execute("SELECT nonsense")
 
         with pytest.raises(TransactionAborted):
-            await go_on()
+            await proceed()
 
         async with reading(engine) as connection:
             assert await connection.scalar("SELECT count(*) FROM note") == 0
@@ -109,16 +109,16 @@ class TestTransaction:
     async def test_k9_a_connection_lost_inside_is_unavailable(
         self, engine: Engine, database: Database
     ) -> None:
-        async def lose_it() -> None:
+        async def lose_connection() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(sql("SELECT 1"))
                 end_connections(database)
                 await connection.execute(sql("SELECT 1"))
 
         with pytest.raises(Unavailable):
-            await lose_it()
+            await lose_connection()
 
-    async def test_a_connection_closed_while_idle_is_not_noticed_by_anybody(
+    async def test_a_connection_closed_while_idle_causes_no_error(
         self, engine: Engine, database: Database
     ) -> None:
         await ping(engine)
@@ -273,7 +273,7 @@ class TestWhatLeavesTogether:
     async def test_k9_a_connection_lost_before_commit_keeps_nothing_of_what_was_posted(
         self, engine: Engine, database: Database, *, has_left: bool
     ) -> None:
-        async def lose_it() -> None:
+        async def lose_connection() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(COUNT)
                 connection.post(ADD, {"thing": "a"})
@@ -282,7 +282,7 @@ class TestWhatLeavesTogether:
                 end_connections(database)
 
         with pytest.raises(Unavailable):
-            await lose_it()
+            await lose_connection()
 
         async with reading(engine) as connection:
             assert await connection.scalar(COUNT) == 0
@@ -318,12 +318,12 @@ class TestForbidOpenTransaction:
     async def test_a_task_started_inside_may_call_out_afterwards(self, engine: Engine) -> None:
         ended = asyncio.Event()
 
-        async def call_out() -> None:
+        async def notify_meanwhile() -> None:
             await ended.wait()
             forbid_open_transaction("rpc")
 
         async with transaction(engine):
-            task = asyncio.create_task(call_out())
+            task = asyncio.create_task(notify_meanwhile())
         ended.set()
 
         await task

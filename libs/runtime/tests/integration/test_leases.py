@@ -20,7 +20,9 @@ from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 SHORT = timedelta(milliseconds=500)
-STEAL = sql("UPDATE lease SET holder = 'thief', epoch = epoch + 1, expires_at = now() + '1 hour'")
+TAKE_LEASE = sql(
+    "UPDATE lease SET holder = 'thief', epoch = epoch + 1, expires_at = now() + '1 hour'"
+)
 END = sql("UPDATE lease SET expires_at = '-infinity'")
 HOUR_SECONDS = 3600.0
 JUMPS = pytest.mark.parametrize("jump", [HOUR_SECONDS, -HOUR_SECONDS], ids=["forward", "back"])
@@ -138,7 +140,7 @@ class TestLease:
         assert (is_held, found.holder) == (True, "a")
         assert round_trips == [2 if is_fresh else 3, 1]
 
-    async def test_knows_nothing_after_its_transaction_failed(self, engine: Engine) -> None:
+    async def test_is_unknown_after_its_transaction_failed(self, engine: Engine) -> None:
         lease = Lease(engine, "x", holder="a")
         with pytest.raises(ZeroDivisionError):
             async with lease.transaction():
@@ -158,7 +160,7 @@ class TestRequireEpoch:
         assert lease.epoch is not None
         async with transaction(engine) as connection:
             await require_epoch(connection, "x", lease.epoch)
-        await execute(engine, STEAL)
+        await execute(engine, TAKE_LEASE)
 
         with pytest.raises(LeaseLost):
             async with transaction(engine) as connection:
@@ -170,7 +172,7 @@ class TestHeld:
     async def test_cancels_the_work_when_the_lease_is_lost(self, engine: Engine) -> None:
         async def work() -> None:
             async with asyncio.timeout(10), hold_lease(engine, "x", holder="a", term=SHORT):
-                await execute(engine, STEAL)
+                await execute(engine, TAKE_LEASE)
                 await asyncio.Event().wait()
 
         with pytest.raises(LeaseLost):
@@ -203,7 +205,7 @@ class TestHeld:
         async def work(lease: Lease) -> None:
             epochs.append(lease.epoch)
             if len(epochs) == 1:
-                await execute(engine, STEAL)
+                await execute(engine, TAKE_LEASE)
                 await asyncio.get_running_loop().create_future()
 
         async def give_back() -> None:

@@ -86,7 +86,7 @@ class TestMakeDays:
 
         assert await scalar(engine, DAYS) == before
 
-    async def test_gives_rows_of_a_day_without_partition_a_home(
+    async def test_stores_rows_of_a_day_without_partition(
         self, engine: Engine, maintenance: Maintenance
     ) -> None:
         await decide(engine, outgoing())

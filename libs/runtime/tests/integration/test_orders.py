@@ -70,7 +70,7 @@ class Port:
         self._url = url
         self._engine = engine
         self.notes = notes
-        self.knew: list[str] = []
+        self.known_before: list[str] = []
 
     async def ask(
         self, name: str, path: str, body: dict[str, Any] | None = None, *, method: str = "POST"

@@ -194,14 +194,14 @@ async def test_what_is_found_wrong_at_the_end_of_a_statement_alone_is_raised(
 async def test_a_value_that_has_no_form_undoes_the_transaction(engine: Engine) -> None:
     add = sql("INSERT INTO note (thing) VALUES (:thing)")
 
-    async def go_on() -> None:
+    async def proceed() -> None:
         async with transaction(engine) as connection:
             connection.post(add, {"thing": "a"})
             with pytest.raises(psycopg.ProgrammingError):
                 await connection.execute(sql("SELECT :odd"), {"odd": object()})
 
     with pytest.raises(TransactionAborted):
-        await go_on()
+        await proceed()
 
     async with reading(engine) as connection:
         assert await connection.scalars(sql("SELECT thing FROM note")) == []

@@ -37,7 +37,7 @@ class Subject:
         return Outbound(self.topic, key, value, HEADERS)
 
 
-def the_fake() -> Subject:
+def fake_subject() -> Subject:
     producer = FakeProducer(too_large=LARGE)
 
     async def delivered(_: int) -> list[Outbound]:
@@ -83,7 +83,7 @@ def limit_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=["fake", "kafka"])
 async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
     if request.param == "fake":
-        yield the_fake()
+        yield fake_subject()
         return
     broker: Broker = request.getfixturevalue("broker")
     if broker.forgets:

@@ -182,7 +182,7 @@ class TestWithoutKafka:
         async def is_not_halted() -> None:
             raise RuntimeError("the chain differs")
 
-        service.note_unless("network A", is_not_halted)
+        service.add_note_check("network A", is_not_halted)
         async with running(service) as one:
             await until(lambda: ready(one))
 
@@ -256,7 +256,7 @@ class TestConsumersThatGetNoAnswers:
         async with kafka_proxy(broker.settings) as (proxy, kafka):
             await ensure_topics(kafka)
             await until(lambda: has_leaders(kafka, HINTED.name))
-            proxy.depose_leaders(await node_of(kafka), kafka.topic_partitions)
+            proxy.remove_leaders(await node_of(kafka), kafka.topic_partitions)
             assert not await has_leaders(kafka, HINTED.name)
             settler = a_service("settler", url, kafka, stuck_after=STUCK_AFTER)
             consuming(settler, KeepNotes(settler.engine))

@@ -46,7 +46,7 @@ async def woken(wake: Wake) -> bool:
     return await wake.wait(PATIENCE)
 
 
-async def left_alone(wake: Wake) -> bool:
+async def is_not_woken(wake: Wake) -> bool:
     return not await wake.wait(SOON)
 
 
@@ -59,10 +59,10 @@ class TestACommit:
 
         async with transaction(engine) as connection:
             add_to_outbox(connection, [OUTGOING])
-            assert await left_alone(wake)  # not before it is committed
+            assert await is_not_woken(wake)  # not before it is committed
 
         assert await woken(wake)
-        assert await left_alone(other)
+        assert await is_not_woken(other)
 
     async def test_wakes_everybody_who_waits_for_it(self, engine: Engine, url: str) -> None:
         wakes = Wakes(engine, SecretStr(url), service="settler")
@@ -90,7 +90,7 @@ class TestACommit:
         with suppress(psycopg.errors.DivisionByZero):
             await execute_alone(engine, sql("SELECT 1 / 0"), wakes=["it"])
 
-        assert await left_alone(wake)
+        assert await is_not_woken(wake)
 
     async def test_does_not_notify_automatically(self, engine: Engine, url: str) -> None:
         """Postgres would let only one transaction of all databases commit at a time."""
@@ -100,7 +100,7 @@ class TestACommit:
             async with transaction(engine) as connection:
                 add_to_outbox(connection, [OUTGOING])
 
-            assert await left_alone(wake)
+            assert await is_not_woken(wake)
 
 
 class TestOtherProcesses:
@@ -117,7 +117,7 @@ class TestOtherProcesses:
                 connection.wake("it")
 
             assert await woken(wake)
-            assert await left_alone(other)
+            assert await is_not_woken(other)
             end_connections(database)
             assert await woken(wake)
             assert await woken(other)
@@ -126,31 +126,31 @@ class TestOtherProcesses:
         self, engine: Engine, url: str
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
-            engine.wake_listener, leads = here.wake_all, True
+            engine.wake_listener, is_leader = here.wake_all, True
             mine, theirs = here.on("it"), there.on("it")
-            mine.keep_local_while(lambda: leads)
+            mine.set_local_condition(lambda: is_leader)
 
             await execute_alone(engine, NOTE, wakes=["it"])
             assert await woken(mine)
-            assert await left_alone(theirs)
+            assert await is_not_woken(theirs)
 
-            leads = False
+            is_leader = False
             await execute_alone(engine, NOTE, wakes=["it"])
             assert await woken(theirs)
 
-    async def test_are_told_where_only_one_of_those_who_wait_here_works_alone(
+    async def test_are_notified_where_only_one_local_waiter_works_alone(
         self, engine: Engine, url: str
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
             engine.wake_listener, theirs = here.wake_all, there.on("it")
-            here.on("it").keep_local_while(lambda: True)
+            here.on("it").set_local_condition(lambda: True)
             here.on("it")
 
             await execute_alone(engine, NOTE, wakes=["it"])
 
             assert await woken(theirs)
 
-    async def test_do_not_hear_themselves(self, engine: Engine, url: str) -> None:
+    async def test_do_not_receive_their_own_notifications(self, engine: Engine, url: str) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
             engine.wake_listener, mine, theirs = here.wake_all, here.on("it"), there.on("it")
 
@@ -158,7 +158,7 @@ class TestOtherProcesses:
 
             assert await woken(mine)
             assert await woken(theirs)
-            assert await left_alone(mine)
+            assert await is_not_woken(mine)
 
     async def test_of_another_service_are_left_alone(self, engine: Engine, url: str) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
@@ -168,6 +168,6 @@ class TestOtherProcesses:
 
             await execute_alone(engine, NOTE, wakes=["it"])
 
-            assert await left_alone(mine)
-            assert await left_alone(theirs)
+            assert await is_not_woken(mine)
+            assert await is_not_woken(theirs)
             notifying.cancel()

@@ -10,7 +10,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.batches import BEHIND, Batches, TooManyParked
 from swap_runtime.telemetry.metrics import REGISTRY
 
-THINGS = [f"{n}" for n in range(20)]
+VALUES = [f"{n}" for n in range(20)]
 POISON = "13"
 
 
@@ -43,9 +43,9 @@ class TestBatches:
         usecase, parking = UseCase(), FakeParking()
         batches = Batches(NOTES, usecase, parking)
 
-        await batches([a_record(thing) for thing in THINGS])
+        await batches([a_record(thing) for thing in VALUES])
 
-        assert usecase.done == [(thing, 1) for thing in THINGS if thing != POISON]
+        assert usecase.done == [(thing, 1) for thing in VALUES if thing != POISON]
         assert [reason for _, reason in parking.parked] == ["ValueError: poison"]
 
     async def test_parks_later_messages_of_the_key_behind_it(self) -> None:
@@ -88,10 +88,10 @@ class TestBatches:
 
     async def test_stops_when_one_after_the_other_cannot_work(self) -> None:
         parking = FakeParking()
-        batches = Batches(NOTES, UseCase(THINGS), parking, parked_in_a_row_max=3)
+        batches = Batches(NOTES, UseCase(VALUES), parking, parked_in_a_row_max=3)
 
         with pytest.raises(TooManyParked):
-            await batches([a_record(thing) for thing in THINGS])
+            await batches([a_record(thing) for thing in VALUES])
 
         assert len(parking.parked) == 4
 

@@ -24,7 +24,7 @@ def limits_after(*, soft: int, hard: int, wanted: int) -> list[int]:
     return [int(word) for word in completed.stdout.split()]
 
 
-def test_asks_for_what_it_wants() -> None:
+def test_requests_the_needed_fields() -> None:
     assert limits_after(soft=128, hard=512, wanted=256) == [256, 256, 512]
 
 

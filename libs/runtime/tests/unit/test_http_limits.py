@@ -210,7 +210,7 @@ class TestEndsInTime:
     async def test_an_answer_to_a_closed_connection(self) -> None:
         ended = asyncio.Event()
 
-        async def say_much(scope: Any, receive: Any, send: Any) -> None:
+        async def send_large_body(scope: Any, receive: Any, send: Any) -> None:
             if scope["type"] == "http":
                 await send({"type": "http.response.start", "status": 200, "headers": []})
                 for _ in range(1000):
@@ -220,7 +220,7 @@ class TestEndsInTime:
                 await receive()
                 ended.set()
 
-        async with serving(say_much) as port:
+        async with serving(send_large_body) as port:
             _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
             writer.write(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
             await asyncio.wait_for(ended.wait(), WITHIN_SECONDS)

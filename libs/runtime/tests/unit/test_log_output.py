@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from swap_runtime.telemetry.log_output import DROPPED, PATIENCE_MS, LogOutput
+from swap_runtime.telemetry.log_output import DROPPED, WRITE_TIMEOUT_MS, LogOutput
 
 pytestmark = pytest.mark.fault("M11")
 LINES = 2000  # more than the 64 KiB of a pipe
@@ -87,15 +87,15 @@ def test_m11_every_line_reaches_a_file(done: Path, tmp_path: Path) -> None:
 def test_m11_a_stuck_stream_is_waited_for_once() -> None:
     output, accepted_bytes, waited = LogOutput(None), [0, 0, 5, 0], []
 
-    def take(_: bytes, patience_ms: int) -> int:
-        waited.append(patience_ms)
+    def take(_: bytes, write_timeout_ms: int) -> int:
+        waited.append(write_timeout_ms)
         return accepted_bytes.pop(0)
 
     output._write_part = take
     for _ in range(4):
         output.write(b"line\n")
 
-    assert waited == [PATIENCE_MS, 0, 0, PATIENCE_MS]
+    assert waited == [WRITE_TIMEOUT_MS, 0, 0, WRITE_TIMEOUT_MS]
 
 
 def test_m11_the_line_after_a_truncated_one_is_separate() -> None:

@@ -31,7 +31,7 @@ class TestAToken:
         assert (both.identify("Bearer a"), both.identify("Bearer b")) == (ANN, BEN)
 
     @pytest.mark.parametrize("value", ["", "Bearer ", "Bearer x", "a", "bearer a", "Bearer a "])
-    def test_that_is_unknown_is_nobodys(self, value: str) -> None:
+    def test_that_is_unknown_belongs_to_no_swap(self, value: str) -> None:
         assert operators(known(ANN, "a")).identify(value) is None
 
     def test_ends_when_it_expires(self) -> None:
@@ -71,7 +71,9 @@ class TestSettings:
     def read(self) -> SharedSettings:
         return SharedSettings()  # type: ignore[call-arg]
 
-    def test_know_the_shared_token_as_one_operator(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_identify_the_shared_token_as_one_operator(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "old")
 
         found = self.read().known_operators(clock=lambda: NOON)
@@ -93,7 +95,7 @@ class TestSettings:
         with pytest.raises(ValidationError, match="needs an operator"):
             self.read()
 
-    def test_know_operators_by_the_hash_of_their_token(
+    def test_identify_operators_by_the_hash_of_their_token(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         entry = f'{{"name": "ann", "role": "viewer", "token_sha256": "{token_hash("a").hex()}"}}'

@@ -34,7 +34,7 @@ class TestSupervised:
 
         assert failing.starts == 3
 
-    async def test_gives_up_after_too_many_failures_in_a_row(self) -> None:
+    async def test_abandons_after_too_many_failures_in_a_row(self) -> None:
         task = Supervised("x", Failing(*[ValueError()] * 3), failures_max=3)
 
         with pytest.raises(TaskFailedTooOften, match="x"):

@@ -24,7 +24,7 @@ from swap_runtime.telemetry.metrics import REGISTRY, histogram, render
 from swap_runtime.telemetry.span_export import SpanExport, export_spans
 from swap_runtime.telemetry.tracing import Span
 from tests.support.otlp import collecting
-from tests.support.waiting import until_here
+from tests.support.waiting import until_true_here
 
 STOP_LIMIT_SECONDS = 60  # if it hangs, the test fails
 SWAP, DEPOSIT = UUID(int=7 << 64 | 9), UUID(int=8 << 64 | 10)
@@ -227,7 +227,7 @@ async def test_a_collector_that_is_away_is_counted() -> None:
 
     export.record(_span(SWAP.int))
 
-    await until_here(lambda: _dropped("not delivered") > before, what="a dropped span")
+    await until_true_here(lambda: _dropped("not delivered") > before, what="a dropped span")
     await export.stop()
 
 

@@ -36,10 +36,10 @@ def a_working_consumer() -> Consumer[Note]:
 
 
 def a_watchdog(
-    consumer: Consumer[Any], *, kafka_is_well: bool, stuck_after: timedelta = timedelta(0)
+    consumer: Consumer[Any], *, kafka_is_available: bool, stuck_after: timedelta = timedelta(0)
 ) -> Watchdog:
     async def has_leaders(_: str) -> bool:
-        return kafka_is_well
+        return kafka_is_available
 
     return Watchdog([(consumer, NOT_RUNNING)], stuck_after=stuck_after, has_leaders=has_leaders)
 
@@ -47,14 +47,14 @@ def a_watchdog(
 class TestWatchdog:
     @pytest.mark.fault("K17")
     async def test_k17_ends_the_process_of_a_consumer_that_gets_no_answers(self) -> None:
-        watchdog = a_watchdog(a_consumer(), kafka_is_well=True)
+        watchdog = a_watchdog(a_consumer(), kafka_is_available=True)
 
         with pytest.raises(ConsumerStuck):
             await watchdog()
 
     @pytest.mark.fault("K13")
     async def test_k13_leaves_it_alone_while_kafka_is_away(self) -> None:
-        watchdog = a_watchdog(a_consumer(), kafka_is_well=False)
+        watchdog = a_watchdog(a_consumer(), kafka_is_available=False)
 
         await watchdog()
 
@@ -62,7 +62,7 @@ class TestWatchdog:
 
     async def test_its_silence_is_measured_also_while_kafka_is_away(self) -> None:
         consumer = a_consumer()
-        watchdog = a_watchdog(consumer, kafka_is_well=False)
+        watchdog = a_watchdog(consumer, kafka_is_available=False)
         assert consumer.joining_since is not None
         consumer.joining_since -= AN_HOUR_AGO
 
@@ -74,7 +74,7 @@ class TestWatchdog:
         assert silence > AN_HOUR_AGO
 
     async def test_leaves_it_alone_while_it_may_still_answer(self) -> None:
-        watchdog = a_watchdog(a_consumer(), kafka_is_well=True, stuck_after=timedelta(hours=1))
+        watchdog = a_watchdog(a_consumer(), kafka_is_available=True, stuck_after=timedelta(hours=1))
 
         await watchdog()
 
@@ -82,7 +82,7 @@ class TestWatchdog:
 
     async def test_ends_the_process_of_a_consumer_that_parked_too_many(self) -> None:
         consumer = a_consumer()
-        watchdog = a_watchdog(consumer, kafka_is_well=True, stuck_after=timedelta(hours=1))
+        watchdog = a_watchdog(consumer, kafka_is_available=True, stuck_after=timedelta(hours=1))
         with pytest.raises(TooManyParked):
             await consumer.receive([a_record()])
 
@@ -106,7 +106,7 @@ class TestJoining:
             stuck_after=stuck_after,
             has_leaders=has_leaders,
         )
-        watchdog.excuse(seconds=-AN_HOUR_AGO)
+        watchdog.restart_silence_count(seconds=-AN_HOUR_AGO)
         return watchdog
 
     @pytest.mark.fault("K17")
@@ -179,7 +179,7 @@ class TestJoining:
             stuck_after=timedelta(minutes=1),
             has_leaders=has_leaders,
         )
-        watchdog.excuse(seconds=-AN_HOUR_AGO)
+        watchdog.restart_silence_count(seconds=-AN_HOUR_AGO)
 
         await watchdog()
 
@@ -200,7 +200,7 @@ class TestJoining:
             stuck_after=timedelta(minutes=1),
             has_leaders=has_leaders,
         )
-        watchdog.excuse(seconds=-AN_HOUR_AGO)
+        watchdog.restart_silence_count(seconds=-AN_HOUR_AGO)
         await watchdog()
 
         with pytest.raises(ConsumerStuck):

@@ -22,7 +22,7 @@ from swap_api.funding.adapters.wallets import EvmWallets
 from swap_api.funding.build import Funding, FundingChains
 from swap_api.funding.build import build as build_funding
 from swap_api.http.app import EndpointApps
-from swap_api.http.endpoints import Endpoint, declared_members, weighed
+from swap_api.http.endpoints import Endpoint, declared_members, with_weights
 from swap_api.http.errors import Errors
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.unknown_names import UnknownNames
@@ -154,7 +154,7 @@ def build_parts(
         **routes,
         member_swaps=management.member_swaps(lookups, swaps, pay),
     )
-    table, managing = weighed(declared, group.rates.weights), of_management(**routes)
+    table, managing = with_weights(declared, group.rates.weights), of_management(**routes)
     observe.routes_listed({endpoint.path for endpoint in table})
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))
     request_log = build_request_log(service, group, declared=declared_members(table), new_id=uuid4)
@@ -173,7 +173,7 @@ def build_parts(
             managing,
             apps=apps,
             errors=errors,
-            anybody=admission.keyless_caller,
+            anonymous_caller=admission.keyless_caller,
             new_request_id=request_ids(),
         ),
     )

@@ -27,9 +27,9 @@ REPLAYED: Final = counter(
     "api_answers_replayed", "Requests answered again from their idempotency key"
 )
 # Alert: grows for long. While Redis is unavailable, each process limits rates on its own.
-RATE_LIMIT_STORE_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
+RATE_LIMIT_STORE_UNAVAILABLE: Final = counter("api_counters_away", "Times Redis did not answer")
 # Alert: grows for long.
-QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
+QUOTER_UNAVAILABLE: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
 # `because` is one of the texts in `ReadCaughtUp`.
 SHOWN_BEHIND: Final = counter(
@@ -121,7 +121,7 @@ def heads_unreadable(error: Exception) -> None:
 
 
 def rate_limit_store_unavailable(error: Exception) -> None:
-    RATE_LIMIT_STORE_AWAY.inc()
+    RATE_LIMIT_STORE_UNAVAILABLE.inc()
     log.warning("rate-limit store unavailable", reason=f"{type(error).__name__}: {error}")
 
 
@@ -134,7 +134,7 @@ def answer_not_stored(error: Exception) -> None:
 
 
 def quoter_unavailable(error: Exception) -> None:
-    QUOTER_AWAY.inc()
+    QUOTER_UNAVAILABLE.inc()
     log.warning("quoter away", reason=str(error))
 
 

@@ -44,7 +44,7 @@ def build_public_app(
         link_tokens=parts.link_tokens,
         clients=Clients(group.trusted_proxies),
         key_headers=group.key_headers,
-        anybody=parts.keyless_caller,
+        anonymous_caller=parts.keyless_caller,
     )
     return public_app(
         endpoints,

@@ -16,7 +16,7 @@ import schemathesis
 TENANTS = json.loads(Path(os.environ["FUZZ_TENANTS"]).read_text())
 KEY_HEADER = "X-SVC-APIKEY"
 # Internal details in the answer to an uncaught error.
-OF_ITSELF = ("Traceback", "psycopg", "SELECT ", "asyncio", 'File "', "127.0.0.1:")
+INTERNAL_TEXTS = ("Traceback", "psycopg", "SELECT ", "asyncio", 'File "', "127.0.0.1:")
 EVEN = 0.5
 SERVED = {
     "source_network": "ETHEREUM_DEVNET",
@@ -31,7 +31,7 @@ SERVED = {
 
 
 @schemathesis.auth(refresh_interval=None)
-class OneOfThem:
+class FirstTenantAuth:
     """Sends both credentials with each request, because the service chooses the one it needs.
 
     The other tenant's are never used, so any data of that tenant in an answer is an error.
@@ -61,7 +61,7 @@ def map_path_parameters(context: Any, path_parameters: Any) -> Any:
     return {name: known.get(name, value) for name, value in path_parameters.items()}
 
 
-def _made_good(values: Any) -> Any:
+def _with_known_values(values: Any) -> Any:
     """Use served networks and tokens half of the time, with the other generated values."""
     if not isinstance(values, dict):
         return values
@@ -75,16 +75,16 @@ def _made_good(values: Any) -> Any:
 
 @schemathesis.hook
 def map_query(context: Any, query: Any) -> Any:
-    return _made_good(query)
+    return _with_known_values(query)
 
 
 @schemathesis.hook
 def map_body(context: Any, body: Any) -> Any:
-    return _made_good(body)
+    return _with_known_values(body)
 
 
 @schemathesis.check
-def nothing_of_another_tenant(context: Any, response: Any, case: Any) -> None:
+def shows_no_other_tenant(context: Any, response: Any, case: Any) -> None:
     sent = f"{response.request.url} {response.request.body!r}"
     other = TENANTS[1]
     shown = [mark for mark in other["marks"] if mark in response.text and mark not in sent]
@@ -92,17 +92,17 @@ def nothing_of_another_tenant(context: Any, response: Any, case: Any) -> None:
 
 
 @schemathesis.check
-def says_nothing_of_itself(context: Any, response: Any, case: Any) -> None:
+def shows_no_internals(context: Any, response: Any, case: Any) -> None:
     if response.status_code >= 400:
-        assert not [word for word in OF_ITSELF if word in response.text], response.text
+        assert not [word for word in INTERNAL_TEXTS if word in response.text], response.text
 
 
 @schemathesis.check
-def is_in_the_envelope(context: Any, response: Any, case: Any) -> None:
+def is_enveloped(context: Any, response: Any, case: Any) -> None:
     if response.status_code not in (204, 304) and case.method != "HEAD":
         content = json.loads(response.text)
         assert "error" in content
         assert (content["error"] is None) == (response.status_code < 400)
         # A request that is not valid HTTP is refused before request ids are assigned.
-        was_understood = "not valid HTTP" not in response.text
-        assert not was_understood or response.headers.get("x-request-id")
+        is_http = "not valid HTTP" not in response.text
+        assert not is_http or response.headers.get("x-request-id")

@@ -37,7 +37,7 @@ async def app(api: Harness) -> App:
     return await api.an_app()
 
 
-class Came:
+class ReceivedTransfers:
     """The settler's rows about transfers that the api reads."""
 
     def __init__(self, database: Database) -> None:
@@ -73,8 +73,8 @@ class Came:
 
 
 @pytest.fixture
-def came(database: Database, api: Harness) -> Came:
-    return Came(database)
+def received(database: Database, api: Harness) -> ReceivedTransfers:
+    return ReceivedTransfers(database)
 
 
 async def a_swap(api: Harness, app: App) -> str:
@@ -110,8 +110,10 @@ async def submitted_bodies(api: Harness) -> list[dict[str, Any]]:
 
 
 class TestATransferWithoutASwap:
-    async def test_is_attached_by_what_was_shown(self, api: Harness, app: App, came: Came) -> None:
-        swap_id, transfer = await a_swap(api, app), came.add()
+    async def test_is_attached_by_what_was_shown(
+        self, api: Harness, app: App, received: ReceivedTransfers
+    ) -> None:
+        swap_id, transfer = await a_swap(api, app), received.add()
         [one] = await shown(api, app, swap_id)
         assert (one["status"], one["transfer_id"]) == ("attachable", str(transfer))
 
@@ -127,10 +129,10 @@ class TestATransferWithoutASwap:
         assert not body["is_by_contract"]
 
     async def test_is_published_once_however_often_it_is_sent(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add()
+        received.add()
         [one] = await shown(api, app, swap_id)
 
         for _ in range(3):
@@ -139,11 +141,11 @@ class TestATransferWithoutASwap:
         assert len(await submitted_bodies(api)) == 1
 
     async def test_is_named_where_its_transaction_has_several(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add(nth=1)
-        second = came.add(nth=2)
+        received.add(nth=1)
+        second = received.add(nth=2)
         one, other = await shown(api, app, swap_id)
         assert one["text"] != other["text"]
         signature = signed(other["text"])
@@ -168,19 +170,19 @@ class TestATransferWithoutASwap:
         ids=lambda changes: next(iter(changes)),
     )
     async def test_is_none_when_it_is(
-        self, api: Harness, app: App, came: Came, changes: dict[str, Any]
+        self, api: Harness, app: App, received: ReceivedTransfers, changes: dict[str, Any]
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add(**changes)
+        received.add(**changes)
 
         answer = await api.get(app, f"/swaps/{swap_id}/attach_deposit?transaction_id={HASH}")
 
         assert answer.json()["error"]["code"] == "NOT_FOUND"
 
     async def test_that_is_taken_is_reported_to_its_owner_only(
-        self, api: Harness, app: App, came: Came, database: Database
+        self, api: Harness, app: App, received: ReceivedTransfers, database: Database
     ) -> None:
-        swap_id, transfer = await a_swap(api, app), came.add()
+        swap_id, transfer = await a_swap(api, app), received.add()
         [one] = await shown(api, app, swap_id)
         with psycopg.connect(database.superuser_url) as connection:
             connection.execute(
@@ -203,9 +205,11 @@ class TestATransferWithoutASwap:
 
 
 class TestASignature:
-    async def test_of_another_owner_is_refused(self, api: Harness, app: App, came: Came) -> None:
+    async def test_of_another_owner_is_refused(
+        self, api: Harness, app: App, received: ReceivedTransfers
+    ) -> None:
         swap_id = await a_swap(api, app)
-        came.add()
+        received.add()
         [one] = await shown(api, app, swap_id)
 
         answer = await attach(api, app, swap_id, signed(one["text"], OF_BOB))
@@ -214,10 +218,10 @@ class TestASignature:
         assert await submitted_bodies(api) == []
 
     async def test_for_one_swap_is_worth_nothing_for_another(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         first, second = await a_swap(api, app), await a_swap(api, app)
-        came.add()
+        received.add()
         [one] = await shown(api, app, first)
 
         answer = await attach(api, app, second, signed(one["text"]))
@@ -225,10 +229,10 @@ class TestASignature:
         assert answer.json()["error"]["code"] == "SIGNATURE_INVALID"
 
     async def test_gives_the_money_to_whom_the_text_names(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add()
+        received.add()
 
         [one] = await shown(api, app, swap_id)
 
@@ -237,10 +241,10 @@ class TestASignature:
         assert last.startswith("Signing this gives the transfer to that recipient.")
 
     async def test_over_the_text_before_a_refund_address_was_set_is_asked_for_again(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add()
+        received.add()
         [before] = await shown(api, app, swap_id)
         path = f"/swaps/{swap_id}/refund_address"
         assert (await api.post(app, path, {"refund_address": BOB})).status_code == 200
@@ -255,10 +259,10 @@ class TestASignature:
         assert fresh.status_code == 200, fresh.text
 
     async def test_of_a_wallet_with_code_is_asked_of_the_wallet(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add(sender=BOB)
+        received.add(sender=BOB)
         api.wallets.accepted_signatures[BOB] = b"\x51" * 80
 
         wrong = await attach(api, app, swap_id, "0x" + "52" * 80)
@@ -270,10 +274,10 @@ class TestASignature:
         assert body["is_by_contract"]
 
     async def test_is_asked_about_later_when_no_node_answers(
-        self, api: Harness, app: App, came: Came
+        self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
-        came.add(sender=BOB)
+        received.add(sender=BOB)
         api.wallets.is_away = True
 
         answer = await attach(api, app, swap_id, "0x" + "51" * 80)
@@ -281,15 +285,15 @@ class TestASignature:
         assert answer.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
 
     async def test_of_a_wallet_with_code_is_an_operators_to_judge_by_one_live_provider(
-        self, database_url: str, redis_url: str, tmp_path: Path, came: Came
+        self, database_url: str, redis_url: str, tmp_path: Path, received: ReceivedTransfers
     ) -> None:
         """One false report would give the transfer away; a key's signature needs no node."""
         api = start(database_url, redis_url, a_live_catalogue(tmp_path))
         try:
             app = await api.an_app(environment=Environment.LIVE)
             swap_id = await a_swap(api, app)
-            came.add(nth=1, sender=BOB)
-            of_a_key = came.add(nth=2)
+            received.add(nth=1, sender=BOB)
+            of_a_key = received.add(nth=2)
             api.wallets.accepted_signatures[BOB] = b"\x51" * 80
             contracts, key = await shown(api, app, swap_id)
 
@@ -313,11 +317,11 @@ class TestASignature:
 
 
 async def test_a_swap_is_given_ten_transfers_and_no_more(
-    api: Harness, app: App, came: Came
+    api: Harness, app: App, received: ReceivedTransfers
 ) -> None:
     swap_id = await a_swap(api, app)
     for nth in range(1, 12):
-        came.add(nth=nth)
+        received.add(nth=nth)
     answers = [
         await attach(api, app, swap_id, signed(one["text"]), transfer_id=one["transfer_id"])
         for one in await shown(api, app, swap_id)
@@ -328,10 +332,10 @@ async def test_a_swap_is_given_ten_transfers_and_no_more(
 
 
 async def test_another_partners_swap_is_answered_like_an_unknown_one(
-    api: Harness, app: App, came: Came
+    api: Harness, app: App, received: ReceivedTransfers
 ) -> None:
     other_app, swap_id = await api.an_app(), await a_swap(api, app)
-    came.add()
+    received.add()
 
     for id in (swap_id, str(uuid4())):
         read = await api.get(other_app, f"/swaps/{id}/attach_deposit?transaction_id={HASH}")

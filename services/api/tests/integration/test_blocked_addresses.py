@@ -23,22 +23,22 @@ VALUES (lower(%s), %s, 'a', 'b')
 
 
 @pytest.fixture
-def settlers(database_url: str, database: Database) -> psycopg.Connection:
+def settler_connection(database_url: str, database: Database) -> psycopg.Connection:
     connection = psycopg.connect(database.superuser_url, autocommit=True)
     connection.execute("TRUNCATE settler.blocked_address")
     return connection
 
 
 async def blocked(
-    api: Harness, settlers: psycopg.Connection, address: str, network: str | None = None
+    api: Harness, settler_connection: psycopg.Connection, address: str, network: str | None = None
 ) -> None:
-    settlers.execute(BLOCK, (address, network))
-    settlers.execute("UPDATE settler.blocked_list SET version = version + 1")
+    settler_connection.execute(BLOCK, (address, network))
+    settler_connection.execute("UPDATE settler.blocked_list SET version = version + 1")
     await api.parts.guards.blocked.refresh()
 
 
 async def test_no_request_is_served_before_the_list_was_read(
-    api: Harness, settlers: psycopg.Connection
+    api: Harness, settler_connection: psycopg.Connection
 ) -> None:
     catalogue = load_catalogue(api.service.settings.catalogue, str)
     guards = Guards.of(api.service.engine, catalogue)
@@ -56,10 +56,10 @@ class TestABlockedAddress:
     @pytest.mark.parametrize("field", ["destination_address", "source_address", "refund_address"])
     @pytest.mark.fault("A10")
     async def test_a10_is_refused_at_creation(
-        self, api: Harness, settlers: psycopg.Connection, field: str
+        self, api: Harness, settler_connection: psycopg.Connection, field: str
     ) -> None:
         app = await api.an_app()
-        await blocked(api, settlers, BOB)
+        await blocked(api, settler_connection, BOB)
 
         answer = await api.create(app, a_body(**{field: BOB}))
 
@@ -68,17 +68,17 @@ class TestABlockedAddress:
         assert error["code"] == "BLACKLISTED_ADDRESS"
         assert list(error["metadata"]["field_errors"]) == [field]
         assert await api.rows("SELECT 1 FROM swap") == []
-        settlers.execute("TRUNCATE settler.blocked_address")
-        await blocked(api, settlers, "0x00000000000000000000000000000000000a11ce")
+        settler_connection.execute("TRUNCATE settler.blocked_address")
+        await blocked(api, settler_connection, "0x00000000000000000000000000000000000a11ce")
         assert (await api.create(app, a_body(**{field: BOB}))).status_code == 200
 
     @pytest.mark.parametrize("spelled", [str, str.lower])
     async def test_is_refused_at_the_quote(
-        self, api: Harness, settlers: psycopg.Connection, spelled: Callable[[str], str]
+        self, api: Harness, settler_connection: psycopg.Connection, spelled: Callable[[str], str]
     ) -> None:
         app, body = await api.an_app(), a_body()
         query = {k: v for k, v in body.items() if k.startswith(("source", "destination", "amount"))}
-        await blocked(api, settlers, ALICE)
+        await blocked(api, settler_connection, ALICE)
 
         answer = await api.get(
             app, "/quote", params={**query, "destination_address": spelled(ALICE)}
@@ -89,21 +89,21 @@ class TestABlockedAddress:
         assert (await api.get(app, "/quote", params=query)).status_code == 200
 
     async def test_is_no_refund_address_later(
-        self, api: Harness, settlers: psycopg.Connection
+        self, api: Harness, settler_connection: psycopg.Connection
     ) -> None:
         app = await api.an_app()
         swap_id = (await api.create(app, a_body())).json()["data"]["swap"]["id"]
-        await blocked(api, settlers, BOB)
+        await blocked(api, settler_connection, BOB)
 
         answer = await api.post(app, f"/swaps/{swap_id}/refund_address", {"refund_address": BOB})
 
         assert answer.json()["error"]["code"] == "BLACKLISTED_ADDRESS"
 
     async def test_of_one_network_may_be_paid_on_another(
-        self, api: Harness, settlers: psycopg.Connection
+        self, api: Harness, settler_connection: psycopg.Connection
     ) -> None:
         app = await api.an_app()
-        await blocked(api, settlers, ALICE, "ETHEREUM_DEVNET")
+        await blocked(api, settler_connection, ALICE, "ETHEREUM_DEVNET")
 
         assert (await api.create(app, a_body(refund_address=BOB))).status_code == 200
         assert (await api.create(app, a_body(refund_address=ALICE))).status_code == 400

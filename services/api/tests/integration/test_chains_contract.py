@@ -36,7 +36,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network
 from swap_domain.catalogue import DepositAddresses as AddressContracts
 from swap_runtime.errors import Unavailable
-from tests.support.lying_node import a_lying_node
+from tests.support.falsifying_node import a_falsifying_node
 
 __all__ = ["anvil_url", "contracts"]  # fixtures
 
@@ -73,13 +73,13 @@ class Subject:
             depository = self.network.contracts.depository
             await deployer.transact(ARTIFACTS / "Depository.json", depository, order)
 
-    def lose_nodes(self) -> None:
+    def make_nodes_unavailable(self) -> None:
         if isinstance(self.addresses, FakeDepositAddresses):
             self.addresses.is_away = True
         self.nodes[NAME] = (CLOSED_PORT,)
 
 
-def the_fakes(*, is_away: bool = False) -> Subject:
+def fake_subjects(*, is_away: bool = False) -> Subject:
     wallets, depositories, addresses = FakeWallets(), FakeDepositories(), FakeDepositAddresses()
     wallets.accepted_signatures["0x" + "aa" * 20] = SIGNATURE
     wallets.is_away = depositories.is_away = addresses.is_away = is_away
@@ -127,7 +127,7 @@ def there(request: pytest.FixtureRequest) -> OnAnvil | None:
 @pytest.fixture
 async def subject(there: OnAnvil | None) -> AsyncIterator[Subject]:
     if there is None:
-        yield replace(the_fakes(), away=the_fakes(is_away=True))
+        yield replace(fake_subjects(), away=fake_subjects(is_away=True))
         return
     url, catalogue, wallet = there
     async with open_session() as session:
@@ -147,7 +147,7 @@ async def subject(there: OnAnvil | None) -> AsyncIterator[Subject]:
         yield replace(asking(url), away=asking(CLOSED_PORT))
 
 
-def accepting_everything(method: str, params: list[Any], result: Any) -> Any:
+def accept_every_code(method: str, params: list[Any], result: Any) -> Any:
     changed = {"eth_getCode": "0x60", "eth_call": "0x" + VALID.hex()}
     return changed.get(method, result)
 
@@ -169,21 +169,21 @@ class TestWallets:
 
     @pytest.mark.connected
     @pytest.mark.parametrize("is_first", [True, False])
-    async def test_are_unavailable_while_one_of_two_nodes_lies(
+    async def test_are_unavailable_while_one_of_two_nodes_is_false(
         self, on_anvil: OnAnvil, is_first: bool
     ) -> None:
         """One reports code that accepts everything for a key's account; the other reports none."""
         url, catalogue, wallet = on_anvil
         arguments = catalogue.network(NAME), EXTERNAL_ACCOUNT, DIGEST, SIGNATURE
-        with a_lying_node(url) as liar:
-            nodes = {NAME: (liar.url, url) if is_first else (url, liar.url)}
+        with a_falsifying_node(url) as false_node:
+            nodes = {NAME: (false_node.url, url) if is_first else (url, false_node.url)}
             async with open_session() as session:
                 wallets = EvmWallets(catalogue, nodes, session)
                 assert await wallets.ask(*arguments) is WalletAnswer.NO_CODE
-                honest = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
-                assert await wallets.ask(*honest) is WalletAnswer.ACCEPTED
+                correct_node = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
+                assert await wallets.ask(*correct_node) is WalletAnswer.ACCEPTED
 
-                liar.change = accepting_everything
+                false_node.change = accept_every_code
 
                 with pytest.raises(Unavailable):
                     await wallets.ask(*arguments)
@@ -208,7 +208,7 @@ class TestDepositories:
 class TestDepositAddresses:
     async def test_are_verified_once(self, subject: Subject) -> None:
         await subject.addresses.verify(subject.network)
-        subject.lose_nodes()
+        subject.make_nodes_unavailable()
 
         await subject.addresses.verify(subject.network)
 

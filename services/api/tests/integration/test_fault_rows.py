@@ -29,7 +29,7 @@ CANARY = "canary-7f3b9d"
 A_MILLION = 1_000_000
 
 
-async def everything(api: Harness) -> str:
+async def all_rows(api: Harness) -> str:
     """Return every row of every table that the service owns."""
     tables = await api.rows(
         "SELECT table_name FROM information_schema.tables"
@@ -56,7 +56,7 @@ async def test_a3_a_key_is_in_no_log_and_in_no_table(
         await api.client.get("/management/v1/me", headers=headers)
 
     output = capfd.readouterr()
-    stored_text = f"{output.out}{output.err}{await everything(api)}"
+    stored_text = f"{output.out}{output.err}{await all_rows(api)}"
     assert failed.status_code == 500
     assert "the quoter is broken" in stored_text
     for secret in (app.key.rpartition("_")[2], owner.token.rpartition("_")[2], CANARY):
@@ -167,7 +167,7 @@ async def test_r2r_a_flush_costs_no_swap_and_no_key(api: Harness, valkey: Any) -
 
 
 @pytest.fixture
-async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
+async def silent_redis() -> AsyncIterator[tuple[str, list[bytes]]]:
     """A Redis that executes commands and closes the connection before it answers."""
     received: list[bytes] = []
 
@@ -182,9 +182,9 @@ async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
 
 @pytest.mark.fault("R3r")
 async def test_r3r_what_redis_may_have_counted_is_not_counted_there_again(
-    forgetful: tuple[str, list[bytes]],
+    silent_redis: tuple[str, list[bytes]],
 ) -> None:
-    url, received = forgetful
+    url, received = silent_redis
     counters = RedisCounters(SecretStr(url), fallback=LocalCounters(clock=utc_now))
 
     (count,) = await counters.add([Quota("app/read", 5, timedelta(minutes=1))])

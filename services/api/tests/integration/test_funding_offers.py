@@ -64,7 +64,7 @@ async def without_factory(
     await harness.stop()
 
 
-async def ways(api: Harness, app: App) -> dict[str, list[str]]:
+async def deposit_methods(api: Harness, app: App) -> dict[str, list[str]]:
     answer = await api.get(app, "/networks")
     return {network["name"]: network["deposit_methods"] for network in answer.json()["data"]}
 
@@ -82,7 +82,9 @@ class TestDepositAddresses:
     ) -> None:
         app = await without_factory.an_app()
 
-        assert set(map(tuple, (await ways(without_factory, app)).values())) == {("wallet",)}
+        assert set(map(tuple, (await deposit_methods(without_factory, app)).values())) == {
+            ("wallet",)
+        }
         assert await sources(without_factory, app) == set()
         refused = await without_factory.create(
             app, a_body(use_depository=False, use_deposit_address=True)
@@ -98,7 +100,7 @@ class TestDepositAddresses:
             without_factory.factories.is_away = is_away
             await offer.refresh()
 
-            offered = await ways(without_factory, app)
+            offered = await deposit_methods(without_factory, app)
             assert offered[NAME] == ["wallet", "deposit_address"]
             assert offered["BARE_DEVNET"] == ["wallet"]
             assert NAME in await sources(without_factory, app)
@@ -154,7 +156,7 @@ class TestDepository:
 
     @pytest.mark.fault("G18")
     async def test_g18_the_other_ways_and_networks_go_on(self, api: Harness, app: App) -> None:
-        before = await ways(api, app)
+        before = await deposit_methods(api, app)
         await api.parts.funding.offers.gasless.refresh()
         await self.closed(api, IS_PAUSED)
 
@@ -167,7 +169,7 @@ class TestDepository:
                 HTTPStatus.OK
             }
         # A wallet may transfer directly, so this method stays.
-        assert await ways(api, app) == before
+        assert await deposit_methods(api, app) == before
 
     @pytest.mark.fault("G18")
     async def test_g18_only_ways_that_there_are_are_named(self, without_factory: Harness) -> None:
@@ -220,20 +222,20 @@ class TestDepository:
     async def test_g17_that_closes_alarms_once(
         self, api: Harness, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        def open_ones() -> list[float | None]:
+        def open_sockets() -> list[float | None]:
             name = "swap_api_depository_offered"
             names = (NAME, "BASE_DEVNET")
             return [REGISTRY.get_sample_value(name, {"network": one}) for one in names]
 
-        assert open_ones() == [1, 1]
+        assert open_sockets() == [1, 1]
         for _ in range(2):
             await self.closed(api, IS_NOT_LISTED)
-            assert open_ones() == [0, 1]
+            assert open_sockets() == [0, 1]
         output = capfd.readouterr()
         assert f"{output.out}{output.err}".count("depository closed") == 1
 
         await self.closed(api)
-        assert open_ones() == [1, 1]
+        assert open_sockets() == [1, 1]
 
     @pytest.mark.fault("G17")
     async def test_g17_a_network_without_tokens_for_signatures_is_asked_too(
@@ -289,7 +291,7 @@ class TestFactory:
     """Answers of a node for a missing factory, or one with different code."""
 
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
-    async def test_that_is_foreign_is_refused(self, code: str) -> None:
+    async def test_that_is_external_is_refused(self, code: str) -> None:
         def result(question: Mapping[str, Any]) -> str:
             results = {"eth_chainId": hex(31337), "eth_getCode": code}
             return results.get(question["method"], "0x" + "00" * 32)

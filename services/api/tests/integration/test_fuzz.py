@@ -38,7 +38,7 @@ WAITING = (
 )
 
 
-class Served:
+class RunningApi:
     """The api with two tenants, in a thread with a separate event loop."""
 
     def __init__(self, *connections: Any) -> None:
@@ -50,7 +50,7 @@ class Served:
         self.port = 0
         self.tenants: list[dict[str, Any]] = []
 
-    def __enter__(self) -> Served:
+    def __enter__(self) -> RunningApi:
         self._thread.start()
         assert self._ready.wait(30)
         return self
@@ -96,19 +96,21 @@ def _described(tenant: Tenant, key: str, waiting: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def served(database_url: str, valkey: Any, catalogue_file: Path) -> Iterator[Served]:
-    with Served(database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file) as served:
-        yield served
+def running_api(database_url: str, valkey: Any, catalogue_file: Path) -> Iterator[RunningApi]:
+    with RunningApi(
+        database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file
+    ) as running_api:
+        yield running_api
 
 
-def test_nothing_is_found(served: Served, tmp_path: Path) -> None:
+def test_nothing_is_found(running_api: RunningApi, tmp_path: Path) -> None:
     tenants = tmp_path / "tenants.json"
-    tenants.write_text(json.dumps(served.tenants[:: -1 if int(SEED) % 2 else 1]))
+    tenants.write_text(json.dumps(running_api.tenants[:: -1 if int(SEED) % 2 else 1]))
     for file in (FUZZ / "hooks.py", FUZZ / "schemathesis.toml"):
         shutil.copy(file, tmp_path)  # it stores its findings in its folder
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file=schemathesis.toml"),
-        *("run", f"http://127.0.0.1:{served.port}/openapi.json"),
+        *("run", f"http://127.0.0.1:{running_api.port}/openapi.json"),
         *("--seed", SEED, "--max-time", str(SECONDS or SHORT_SECONDS)),
         *("--suppress-health-check", "all", "--report-dir", str(tmp_path)),
     ]

@@ -70,7 +70,7 @@ async def status(api: Harness, app: App, swap_id: str) -> Any:
     return envelope["data"] or envelope["error"]
 
 
-async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
+async def apply_authorization(api: Harness, data: Any, **members: Any) -> None:
     """Apply a message about an authorization to the read model."""
     swap = data["swap"]
     [row] = await api.rows("SELECT id, app_id, sequence_number, sequence FROM swap")
@@ -113,7 +113,7 @@ async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
     data = await created(api, app)
     listed = [await api.get(app, "/swaps", params={"address": WALLET})]
 
-    await the_settler_says(api, data)
+    await apply_authorization(api, data)
     listed += [await api.get(app, "/swaps", params={"address": WALLET.lower()})]
 
     ids = [[one["swap"]["id"] for one in answer.json()["data"]] for answer in listed]
@@ -292,7 +292,7 @@ class TestWhatIsSigned:
 
         assert (first["nonce"], second["nonce"]) == ("0", "1")
 
-    async def test_needs_to_know_the_wallet(self, api: Harness, app: App) -> None:
+    async def test_requires_the_wallet(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         refused = await steps(api, app, data["swap"]["id"])
@@ -300,7 +300,7 @@ class TestWhatIsSigned:
         assert refused["code"] == "SOURCE_ADDRESS_REQUIRED"
         assert refused["message"] == "Connect the wallet that will sign, or pass source_address"
 
-    async def test_lies_within_about_half_an_hour(self, api: Harness, app: App) -> None:
+    async def test_is_within_about_half_an_hour(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         sign = await to_sign(api, app, data["swap"]["id"])
@@ -500,7 +500,7 @@ class TestAuthorize:
 
 
 class TestStatus:
-    async def test_is_nothing_before_anybody_was_asked(self, api: Harness, app: App) -> None:
+    async def test_is_nothing_before_a_request_was_sent(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         assert (await status(api, app, data["swap"]["id"]))["code"] == (
@@ -512,7 +512,7 @@ class TestStatus:
         swap_id = data["swap"]["id"]
         await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))
 
-        await the_settler_says(api, data, status="Published", transaction_hash="0x" + "cd" * 32)
+        await apply_authorization(api, data, status="Published", transaction_hash="0x" + "cd" * 32)
 
         assert await status(api, app, swap_id) == {
             "status": "Published",
@@ -532,7 +532,7 @@ class TestStatus:
         swap_id = data["swap"]["id"]
         first = await to_sign(api, app, swap_id)
         await authorize(api, app, swap_id, signed(first["typed_data"]))
-        await the_settler_says(api, data, status="Insufficient", detail="too little")
+        await apply_authorization(api, data, status="Insufficient", detail="too little")
 
         again = await to_sign(api, app, swap_id)
         answer = await authorize(api, app, swap_id, signed(first["typed_data"]))
@@ -548,7 +548,7 @@ class TestStatus:
         swap_id = data["swap"]["id"]
         sign = await to_sign(api, app, swap_id)
         await authorize(api, app, swap_id, signed(sign["typed_data"]))
-        await the_settler_says(api, data, status="Rejected", detail="refused")
+        await apply_authorization(api, data, status="Rejected", detail="refused")
 
         [failed, _] = await steps(api, app, swap_id, source_address=WALLET)
         code, error = await authorize(api, app, swap_id, signed(sign["typed_data"]))
@@ -561,7 +561,7 @@ class TestStatus:
         swap_id = data["swap"]["id"]
         await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))
         await api.rows("UPDATE sign_request SET valid_before = 1 RETURNING issue")
-        await the_settler_says(api, data, status="Expired", valid_before=1)
+        await apply_authorization(api, data, status="Expired", valid_before=1)
         assert (await status(api, app, swap_id))["status"] == "Expired"
 
         sign = await to_sign(api, app, swap_id)

@@ -99,7 +99,7 @@ class Subject:
     async def approve(self, relayed: RelayedDeposit, base_units: int) -> None:
         self.fake.allowed = base_units
 
-    def lose_nodes(self) -> None:
+    def make_nodes_unavailable(self) -> None:
         self.fake.is_away = True
 
 
@@ -133,12 +133,12 @@ class OnAnvil(Subject):
         data = encode_approve(self.network.contracts.depository, base_units)
         assert await self._world.sent(data, to=relayed.token, sender=relayed.signer)
 
-    def lose_nodes(self) -> None:
+    def make_nodes_unavailable(self) -> None:
         assert self.away is not None
         self.gasless, self.allowances = self.away
 
 
-def the_fake() -> Subject:
+def fake_subject() -> Subject:
     fake = FakeChains()
     return Subject(fake, fake, a_network({EIP3009: USDC, EIP2612: DAI}), fake)
 
@@ -154,7 +154,7 @@ def there(request: pytest.FixtureRequest) -> OnNode | None:
 @pytest.fixture
 async def subject(there: OnNode | None) -> AsyncIterator[Subject]:
     if there is None:
-        yield the_fake()
+        yield fake_subject()
         return
     url, world = there
     known = a_network(world.tokens)
@@ -208,19 +208,19 @@ class TestStanding:
     async def test_of_an_authorization_has_no_next_nonce(self, subject: Subject) -> None:
         relayed = await subject.relayed(EIP3009)
 
-        standing = await subject.gasless.signer_state(subject.network, relayed)
+        quota_state = await subject.gasless.signer_state(subject.network, relayed)
 
-        assert standing.base_units >= relayed.base_units
-        assert (standing.has_code, standing.next_nonce) == (False, None)
-        assert not standing.is_nonce_used
+        assert quota_state.base_units >= relayed.base_units
+        assert (quota_state.has_code, quota_state.next_nonce) == (False, None)
+        assert not quota_state.is_nonce_used
 
     async def test_of_a_permit_has_the_nonce_to_sign(self, subject: Subject) -> None:
         relayed = await subject.relayed(EIP2612)
 
-        standing = await subject.gasless.signer_state(subject.network, relayed)
+        quota_state = await subject.gasless.signer_state(subject.network, relayed)
         later = replace(relayed, nonce=relayed.nonce + 1)
 
-        assert (standing.next_nonce, standing.is_nonce_used) == (relayed.nonce, False)
+        assert (quota_state.next_nonce, quota_state.is_nonce_used) == (relayed.nonce, False)
         assert (await subject.gasless.signer_state(subject.network, later)).is_nonce_used
 
     @pytest.mark.parametrize("standard", GaslessStandard)
@@ -275,7 +275,7 @@ class TestAllowance:
 
 async def test_everything_is_unavailable_without_a_node(subject: Subject) -> None:
     relayed = await subject.relayed(EIP3009)
-    subject.lose_nodes()
+    subject.make_nodes_unavailable()
 
     with pytest.raises(Unavailable):
         await subject.gasless.findings(subject.network)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import pytest
-from api_settlers_swaps import INSERT_SWAPS, THE_REST
+from api_settler_swaps import INSERT_SWAPS, OTHER_COLUMNS
 
 from swap_api.admission.store import callers, idempotency
 from swap_api.funding.store import sign_requests, unmatched_transfers
@@ -90,7 +90,7 @@ FROM generate_series(1, {SWAPS}) AS n
 SETTLED_SWAPS: Final = f"""
 {INSERT_SWAPS}
 SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, n, 'key' || n, 1, 'completed',
-       {THE_REST}
+       {OTHER_COLUMNS}
 FROM generate_series(1, {SWAPS}) AS n
 """
 # In two tokens, one of them rare; the account's balance is their sum.
@@ -221,7 +221,7 @@ QUESTIONS: Final = {
     ),
     "REFUND_ADDRESS": looked_up(refund_addresses.REFUND_ADDRESS, id=IDS[0]),
     "ANSWER_CLAIM": looked_up(idempotency.ANSWER_CLAIM, **ONE, answer=b"answer"),
-    "WHICH_HELD": looked_up(creations.WHICH_HELD, **HELD, claim=IDS),
+    "HELD_CLAIM_IDS": looked_up(creations.HELD_CLAIM_IDS, **HELD, claim=IDS),
     "SIGN_REQUESTS_OF": looked_up(sign_requests.SIGN_REQUESTS_OF, **SIGNED),
     "SIGN_REQUEST": looked_up(sign_requests.SIGN_REQUEST, **SIGNED),
     "LAST_SIGN_REQUEST": looked_up(sign_requests.LAST_SIGN_REQUEST, **SIGNED),
@@ -243,7 +243,7 @@ QUESTIONS: Final = {
         swaps.ADD_HASHES, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS], swap_id=IDS
     ),
     "OWN_ADDRESSES": looked_up(own_addresses.OWN_ADDRESSES, addresses=[f"own{n}" for n in NUMBERS]),
-    "WHICH_EXIST": looked_up(creations.WHICH_EXIST, ids=IDS),
+    "CREATED_SWAP_IDS": looked_up(creations.CREATED_SWAP_IDS, ids=IDS),
     "FIND_SWAPS": looked_up(swaps.FIND_SWAPS, ids=IDS),
     "FIND_BY_HASH": looked_up(
         swaps.FIND_BY_HASH, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS]

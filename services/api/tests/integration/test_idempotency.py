@@ -207,7 +207,7 @@ class TestAfterACrash:
     @pytest.mark.fault("A5")
     async def test_a5_a_claim_that_ran_out_is_taken_over(self, api: Harness) -> None:
         app = await api.an_app()
-        await _claim_and_die(api, app.id)
+        await _claim_without_release(api, app.id)
 
         early = await api.create(app, a_body(), key="k-1")
         async with api.service.engine.begin() as connection:
@@ -228,12 +228,12 @@ class TestAfterACrash:
         app = await api.an_app()
         commit = PostgresCreations._commit
 
-        async def steal_and_commit(self: object, batch: object) -> object:
+        async def take_claim_and_commit(self: object, batch: object) -> object:
             async with api.service.engine.begin() as connection:
                 await connection.execute("UPDATE idempotency SET claim = uuidv7()")
             return await commit(self, batch)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(PostgresCreations, "_commit", steal_and_commit)
+        monkeypatch.setattr(PostgresCreations, "_commit", take_claim_and_commit)
         answer = await api.create(app, a_body(), key="k-1")
 
         assert answer.json()["error"]["code"] == "IDEMPOTENCY_KEY_IN_PROGRESS"
@@ -241,7 +241,7 @@ class TestAfterACrash:
         assert await api.rows("SELECT id FROM outbox") == []
 
 
-async def _claim_and_die(api: Harness, app_id: object) -> None:
+async def _claim_without_release(api: Harness, app_id: object) -> None:
     async with api.service.engine.begin() as connection:
         await connection.execute(
             "INSERT INTO idempotency (app_id, key, body_hash, claim, claimed_until, created_at)"

@@ -59,11 +59,11 @@ class TestKeys:
     async def test_that_are_publishable_list_by_address_only(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE)
 
-        everything = await api.get(app, "/swaps")
+        all_of_them = await api.get(app, "/swaps")
         by_address = await api.get(app, f"/swaps?address={ALICE}")
 
         assert app.key.startswith("svc_test_pub_")
-        assert (everything.status_code, by_address.status_code) == (403, 200)
+        assert (all_of_them.status_code, by_address.status_code) == (403, 200)
         assert (await api.create(app, a_body())).status_code == 200
 
     async def test_remember_when_they_were_used(self, api: Harness) -> None:

@@ -83,12 +83,12 @@ class TestPages:
             await store(api, app_id)
         path = f"/apps/{app_id}/swaps?page_size=2"
 
-        everything = await listed(owner, f"/apps/{app_id}/swaps")
+        all_of_them = await listed(owner, f"/apps/{app_id}/swaps")
         pages = [await listed(owner, path)]
         while pages[-1]:
             pages.append(await listed(owner, f"{path}&starting_after={pages[-1][-1]}"))
 
-        assert [one for page in pages for one in page] == everything
+        assert [one for page in pages for one in page] == all_of_them
         assert [len(page) for page in pages] == [2, 2, 1, 0]
 
     async def test_behind_another_apps_swap_is_nothing(self, api: Harness) -> None:

@@ -118,7 +118,7 @@ class TestMembers:
 
         assert sorted(answer.status_code for answer in answers) == [200, 409]
 
-    async def test_know_who_they_are(self, owner: Person) -> None:
+    async def test_show_their_identity(self, owner: Person) -> None:
         me = valid(MeModel, (await owner.get("/me")).json()["data"])
 
         assert (str(me.id), me.role, me.organization.name) == (owner.id, "owner", "Shop")
@@ -557,7 +557,7 @@ class TestPartsBehindARow:
         for _ in range(5):
             await owner.an_app()
         path = f"/organizations/{owner.organization_id}/changes"
-        everything = [one["id"] for one in (await owner.get(path)).json()["data"]]
+        all_of_them = [one["id"] for one in (await owner.get(path)).json()["data"]]
 
         first = await owner.get(path, params={"page_size": 2})
         await owner.an_app()  # a new entry does not change later pages
@@ -567,7 +567,7 @@ class TestPartsBehindARow:
             parts.append((await owner.get(path, params=query)).json()["data"])
             behind = parts[-1][-1]["id"] if parts[-1] else behind
 
-        assert [one["id"] for part in parts for one in part] == everything
+        assert [one["id"] for part in parts for one in part] == all_of_them
 
     async def test_of_keys_go_on_where_they_were(self, api: Harness) -> None:
         owner = await an_owner(api)
@@ -576,14 +576,14 @@ class TestPartsBehindARow:
         for _ in range(5):
             await owner.done(path, {})
         of_other = (await owner.done(f"/apps/{other}/keys", {}))["id"]
-        everything = [one["id"] for one in (await owner.get(path)).json()["data"]]
+        all_of_them = [one["id"] for one in (await owner.get(path)).json()["data"]]
 
-        page = await owner.get(path, params={"page_size": 2, "starting_after": everything[1]})
-        last = await owner.get(path, params={"page_size": 2, "starting_after": everything[3]})
+        page = await owner.get(path, params={"page_size": 2, "starting_after": all_of_them[1]})
+        last = await owner.get(path, params={"page_size": 2, "starting_after": all_of_them[3]})
         none = await owner.get(path, params={"starting_after": of_other})
 
-        assert [one["id"] for one in page.json()["data"]] == everything[2:4]
-        assert f"starting_after={everything[3]}" in page.headers["link"]
+        assert [one["id"] for one in page.json()["data"]] == all_of_them[2:4]
+        assert f"starting_after={all_of_them[3]}" in page.headers["link"]
         assert "link" not in last.headers
         assert page.headers["x-total-count"] == "5"
         assert none.json()["data"] == []

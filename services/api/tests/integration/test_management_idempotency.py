@@ -18,7 +18,7 @@ from swap_api.model.members import Role
 from swap_runtime.errors import Unavailable
 
 pytestmark = pytest.mark.connected
-NOT_KEPT = (409, "IDEMPOTENCY_ANSWER_NOT_KEPT")
+NOT_STORED = (409, "IDEMPOTENCY_ANSWER_NOT_KEPT")
 A_KEY = {"kind": "secret", "label": "shop 1"}
 
 
@@ -38,7 +38,7 @@ async def once(
     return await person.api.client.post(BASE + path, json=body or {}, headers=headers)
 
 
-async def forget_the_claims_term(api: Harness) -> None:
+async def expire_claim(api: Harness) -> None:
     """Expire the claim of the first request, whatever its outcome."""
     async with api.service.engine.begin() as connection:
         await connection.execute("UPDATE idempotency SET claimed_until = now() - interval '1 day'")
@@ -96,14 +96,14 @@ class TestAnAnswerWithoutASecret:
         path = f"/organizations/{owner.organization_id}/apps"
         body = {"name": "web", "environment": "test"}
         with monkeypatch.context() as broken:
-            lose_the_answer(broken, PostgresPartners, "add_app")
+            lose_answer(broken, PostgresPartners, "add_app")
             assert (await once(owner, path, body)).status_code == 503
 
         assert code(await once(owner, path, body)) == (409, "IDEMPOTENCY_KEY_IN_PROGRESS")
-        await forget_the_claims_term(api)
+        await expire_claim(api)
         lost = await once(owner, path, body)
 
-        assert code(lost) == NOT_KEPT
+        assert code(lost) == NOT_STORED
         assert "id" not in lost.json()["error"]["metadata"]
         assert await count(api, "app") == 1
         assert (await once(owner, path, body, key="k-2")).status_code == 200
@@ -116,7 +116,7 @@ class TestASecret:
         first = (await once(owner, f"/apps/{app}/keys", A_KEY)).json()["data"]
         again = await once(owner, f"/apps/{app}/keys", A_KEY)
 
-        assert code(again) == NOT_KEPT
+        assert code(again) == NOT_STORED
         assert again.json()["error"]["metadata"]["id"] == first["id"]
         assert first["key"] not in again.text
         assert await count(api, "api_key") == 1
@@ -142,7 +142,7 @@ class TestASecret:
 
         assert sum(answer.status_code == 200 for answer in answers) == 1
         assert {code(a) for a in answers if a.status_code != 200} <= {
-            NOT_KEPT,
+            NOT_STORED,
             (409, "IDEMPOTENCY_KEY_IN_PROGRESS"),
         }
         assert await count(api, "api_key") == 1
@@ -153,11 +153,11 @@ class TestASecret:
     ) -> None:
         app = await owner.an_app()
         with monkeypatch.context() as broken:
-            lose_the_answer(broken, PostgresKeys, "add")
+            lose_answer(broken, PostgresKeys, "add")
             assert (await once(owner, f"/apps/{app}/keys", A_KEY)).status_code == 503
-        await forget_the_claims_term(api)
+        await expire_claim(api)
 
-        assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_KEPT
+        assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_STORED
         assert await count(api, "api_key") == 1
 
     async def test_is_shown_although_nothing_of_it_can_be_kept(
@@ -165,12 +165,12 @@ class TestASecret:
     ) -> None:
         app = await owner.an_app()
         with monkeypatch.context() as broken:
-            lose_the_answer(broken, PostgresIdempotency, "save", is_done=False)
+            lose_answer(broken, PostgresIdempotency, "save", is_done=False)
             made = await once(owner, f"/apps/{app}/keys", A_KEY)
-        await forget_the_claims_term(api)
+        await expire_claim(api)
 
         assert made.json()["data"]["key"].startswith("svc_test_")
-        assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_KEPT
+        assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_STORED
         assert await count(api, "api_key") == 1
 
     async def test_that_was_refused_may_be_asked_for_again(
@@ -191,7 +191,7 @@ class TestASecret:
 
         new, again = [await once(owner, f"/keys/{old['id']}/rotate") for _ in range(2)]
 
-        assert code(again) == NOT_KEPT
+        assert code(again) == NOT_STORED
         assert again.json()["error"]["metadata"]["id"] == new.json()["data"]["id"]
         assert await count(api, "api_key") == 2
 
@@ -210,7 +210,7 @@ class TestASecret:
         answers = [await once(owner, path.format(owner.organization_id), body) for _ in range(2)]
 
         assert [answer.status_code for answer in answers] == [200, 409]
-        assert code(answers[1]) == NOT_KEPT
+        assert code(answers[1]) == NOT_STORED
         assert await count(api, table) == before + 1
 
     async def test_of_a_webhook_endpoint_is_made_once(self, api: Harness, owner: Person) -> None:
@@ -221,7 +221,7 @@ class TestASecret:
         made, again = [await once(owner, f"/apps/{app}/webhooks", body) for _ in range(2)]
 
         webhook = made.json()["data"]["id"]
-        assert (code(again), again.json()["error"]["metadata"]["id"]) == (NOT_KEPT, webhook)
+        assert (code(again), again.json()["error"]["metadata"]["id"]) == (NOT_STORED, webhook)
         assert len((await owner.get(f"/apps/{app}/webhooks")).json()["data"]) == 1
         rotated = [await once(owner, f"/webhooks/{webhook}/rotate", key="k-2") for _ in range(2)]
         assert [answer.status_code for answer in rotated] == [200, 409]
@@ -258,7 +258,7 @@ async def test_an_operators_order_is_done_once_too(api: Harness) -> None:
     assert await count(api, "partner") == await count(api, "invitation") == 1
 
 
-def lose_the_answer(
+def lose_answer(
     patch: pytest.MonkeyPatch, adapter: type, method: str, *, is_done: bool = True
 ) -> None:
     """Make an adapter lose its answer, after it has done the work or before."""

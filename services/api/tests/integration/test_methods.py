@@ -15,7 +15,7 @@ from swap_runtime.http.asgi import AsgiServer
 pytestmark = pytest.mark.connected
 
 # Headers that change with each answer.
-OF_THE_MOMENT = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date"}
+VARYING_HEADERS = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date"}
 PUBLIC = ("/openapi.json", "/docs", "/docs/errors")
 
 
@@ -24,7 +24,7 @@ async def answer_and_facts(
 ) -> tuple[httpx.Response, object]:
     """Return an answer, and the parts that must be equal for HEAD and GET."""
     answer = await api.client.request(method, path, headers=app.headers)
-    headers = {name: text for name, text in answer.headers.items() if name not in OF_THE_MOMENT}
+    headers = {name: text for name, text in answer.headers.items() if name not in VARYING_HEADERS}
     return answer, (answer.status_code, headers)
 
 

@@ -65,7 +65,7 @@ async def test_k18_what_is_overtaken_by_a_later_change_of_its_swap_changes_nothi
     ]
     is_held, may_go_on = asyncio.Event(), asyncio.Event()
 
-    async def hold_early_ones(messages: Sequence[Envelope[SwapChanged]]) -> None:
+    async def hold_early_messages(messages: Sequence[Envelope[SwapChanged]]) -> None:
         if any(message.body.sequence == 1 for message in messages):
             is_held.set()
             await may_go_on.wait()
@@ -81,7 +81,7 @@ async def test_k18_what_is_overtaken_by_a_later_change_of_its_swap_changes_nothi
 
     async with AsyncExitStack() as stack:
         clients = [
-            await stack.enter_async_context(consuming(broker, topic, hold_early_ones))
+            await stack.enter_async_context(consuming(broker, topic, hold_early_messages))
             for _ in range(2)
         ]
 

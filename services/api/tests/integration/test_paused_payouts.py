@@ -29,7 +29,7 @@ QUOTE = {
 
 
 @pytest.fixture
-def settlers(database_url: str, database: Database) -> psycopg.Connection:
+def settler_connection(database_url: str, database: Database) -> psycopg.Connection:
     connection = psycopg.connect(database.superuser_url, autocommit=True)
     connection.execute("TRUNCATE settler.payout_stop, settler.source_stop, settler.network_closure")
     connection.execute("TRUNCATE chain_watcher.watch_cursor")
@@ -39,11 +39,11 @@ def settlers(database_url: str, database: Database) -> psycopg.Connection:
 class TestAStop:
     @pytest.mark.parametrize("where", ["destination", "*"])
     async def test_refuses_new_swaps_to_there_until_it_is_lifted(
-        self, api: Harness, settlers: psycopg.Connection, where: str
+        self, api: Harness, settler_connection: psycopg.Connection, where: str
     ) -> None:
         app, body = await api.an_app(), a_body()
         network = body["destination_network"] if where == "destination" else where
-        settlers.execute(STOP, (network,))
+        settler_connection.execute(STOP, (network,))
         await api.parts.guards.refuse_stopped_routes.refresh()
 
         refused = await api.create(app, body, key="one")
@@ -53,7 +53,7 @@ class TestAStop:
         assert refused.json()["error"]["code"] == "PAYOUTS_PAUSED"
         assert refused.headers["retry-after"] == "60"
         assert quoted.status_code == 200, quoted.text
-        settlers.execute(
+        settler_connection.execute(
             "UPDATE settler.payout_stop SET lifted_at = now(), lifted_by = 'a',"
             " lifted_because = 'b'"
         )
@@ -61,20 +61,20 @@ class TestAStop:
         assert (await api.create(app, body, key="one")).status_code == 200
 
     async def test_of_another_network_refuses_nothing(
-        self, api: Harness, settlers: psycopg.Connection
+        self, api: Harness, settler_connection: psycopg.Connection
     ) -> None:
         app, body = await api.an_app(), a_body()
-        settlers.execute(STOP, (body["source_network"],))
+        settler_connection.execute(STOP, (body["source_network"],))
         await api.parts.guards.refuse_stopped_routes.refresh()
 
         assert (await api.create(app, body)).status_code == 200
 
     async def test_answers_again_what_was_created_before_it(
-        self, api: Harness, settlers: psycopg.Connection
+        self, api: Harness, settler_connection: psycopg.Connection
     ) -> None:
         app, body = await api.an_app(), a_body()
         first = await api.create(app, body, key="two")
-        settlers.execute(STOP, ("*",))
+        settler_connection.execute(STOP, ("*",))
         await api.parts.guards.refuse_stopped_routes.refresh()
 
         again = await api.create(app, body, key="two")
@@ -84,15 +84,15 @@ class TestAStop:
 
 
 async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
-    api: Harness, settlers: psycopg.Connection
+    api: Harness, settler_connection: psycopg.Connection
 ) -> None:
     app, body = await api.an_app(), a_body()
     add = "INSERT INTO settler.source_stop (network, stopped_because) VALUES (%s, 'reorgs')"
-    settlers.execute(add, (body["destination_network"],))
+    settler_connection.execute(add, (body["destination_network"],))
     await api.parts.guards.refuse_stopped_routes.refresh()
     assert (await api.create(app, body, key="there")).status_code == 200
 
-    settlers.execute(add, (body["source_network"],))
+    settler_connection.execute(add, (body["source_network"],))
     await api.parts.guards.refuse_stopped_routes.refresh()
     refused = await api.create(app, body, key="here")
 
@@ -102,27 +102,27 @@ async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
 @pytest.mark.parametrize("end", ["source_network", "destination_network"])
 @pytest.mark.fault("R6")
 async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resumed(
-    api: Harness, settlers: psycopg.Connection, end: str
+    api: Harness, settler_connection: psycopg.Connection, end: str
 ) -> None:
     app, body = await api.an_app(), a_body()
-    settlers.execute(HALT, (body[end],))
+    settler_connection.execute(HALT, (body[end],))
     await api.parts.guards.refuse_stopped_routes.refresh()
 
     refused = await api.create(app, body, key="one")
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")
     assert refused.headers["retry-after"] == "60"
-    settlers.execute(RESUME)
+    settler_connection.execute(RESUME)
     await api.parts.guards.refuse_stopped_routes.refresh()
     assert (await api.create(app, body, key="one")).status_code == 200
 
 
 @pytest.mark.fault("R6")
 async def test_r6_a_halt_of_another_network_refuses_nothing(
-    api: Harness, settlers: psycopg.Connection
+    api: Harness, settler_connection: psycopg.Connection
 ) -> None:
     app, body = await api.an_app(), a_body()
-    settlers.execute(HALT, ("ANOTHER_DEVNET",))
+    settler_connection.execute(HALT, ("ANOTHER_DEVNET",))
     await api.parts.guards.refuse_stopped_routes.refresh()
 
     assert (await api.create(app, body)).status_code == 200
@@ -130,10 +130,10 @@ async def test_r6_a_halt_of_another_network_refuses_nothing(
 
 @pytest.mark.fault("R6")
 async def test_r6_a_halted_network_is_shown_as_one_that_nothing_is_paid_on(
-    api: Harness, settlers: psycopg.Connection
+    api: Harness, settler_connection: psycopg.Connection
 ) -> None:
     app, halted = await api.an_app(), a_body()["source_network"]
-    settlers.execute(HALT, (halted,))
+    settler_connection.execute(HALT, (halted,))
 
     networks = (await api.get(app, "/status")).json()["data"]["networks"]
 
@@ -149,10 +149,10 @@ VALUES (%s, 'ana', 'moving')
 
 @pytest.mark.parametrize("end", ["source_network", "destination_network"])
 async def test_a_closed_network_accepts_no_new_swaps_and_gives_the_reason(
-    api: Harness, settlers: psycopg.Connection, end: str
+    api: Harness, settler_connection: psycopg.Connection, end: str
 ) -> None:
     app, body = await api.an_app(), a_body()
-    settlers.execute(CLOSE, (body[end],))
+    settler_connection.execute(CLOSE, (body[end],))
     await api.parts.guards.refuse_stopped_routes.refresh()
 
     refused = await api.create(app, body)

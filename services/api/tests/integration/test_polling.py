@@ -166,10 +166,10 @@ async def test_no_client_is_lost_and_memory_is_bounded(api: Harness) -> None:
 async def test_a_slow_client_does_not_block_others(api: Harness) -> None:
     app = await api.an_app(is_lifted=False, **MANY)
     async with polling(api, app, await stored(api, app, 60)) as pollers:
-        half, deaf, others = pollers[:5], pollers[5:10], pollers[10:]
-        for poller in half:
+        slow, unread, others = pollers[:5], pollers[5:10], pollers[10:]
+        for poller in slow:
             poller.begin()
-        for poller in deaf:  # much more than a socket buffer, and it is not read
+        for poller in unread:  # much more than a socket buffer, and it is not read
             for _ in range(2000):
                 poller.send()
         for _ in range(ROUNDS):

@@ -12,7 +12,7 @@ import pytest
 from api_factories import a_body
 from api_harness import Harness, start
 
-from swap_api.admission.adapters.counters import AWAY_SECONDS
+from swap_api.admission.adapters.counters import UNAVAILABLE_SECONDS
 from swap_api.model.keys import KeyKind
 
 pytestmark = pytest.mark.connected
@@ -39,10 +39,10 @@ class TestLimits:
     async def test_distinguish_clients_of_a_publishable_key(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
         for _ in range(3):
-            crowded = await api.get(app, "/health")
+            refused = await api.get(app, "/health")
         api.client._transport.client = ("198.51.100.1", 1)  # type: ignore[attr-defined]
 
-        assert crowded.status_code == 429
+        assert refused.status_code == 429
         assert (await api.get(app, "/health")).status_code == 200
 
     @pytest.mark.fault("A15")
@@ -92,12 +92,12 @@ class TestLimits:
             return api.client.request(method, f"/api/v2{path}", headers=headers)
 
         answers = [await ask(**app.headers) for _ in range(3)]
-        strange = [await ask(), await ask(**{"X-SVC-APIKEY": "svc_test_unknown"})]
+        unknown_callers = [await ask(), await ask(**{"X-SVC-APIKEY": "svc_test_unknown"})]
 
         assert [one.status_code for one in answers] == [status, status, 429]
         assert answers[0].headers["ratelimit-remaining"] == "1"
-        assert [one.status_code for one in strange] == [status, status]
-        assert not any("ratelimit-limit" in one.headers for one in strange)
+        assert [one.status_code for one in unknown_callers] == [status, status]
+        assert not any("ratelimit-limit" in one.headers for one in unknown_callers)
 
     async def test_lifted_limits_still_return_the_callers_state(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=True, reads=1, ceiling_factor=1)
@@ -137,7 +137,7 @@ class TestSettings:
             start(database_url, redis_url, catalogue_file, rates=rates)
 
 
-class BlackHole:
+class SilentServer:
     """A Redis that accepts connections and never answers during a test."""
 
     def __init__(self) -> None:
@@ -152,21 +152,21 @@ class BlackHole:
 
 
 @pytest.fixture
-def hole() -> BlackHole:
-    return BlackHole()
+def silent_server() -> SilentServer:
+    return SilentServer()
 
 
 @pytest.fixture
-async def black_hole(hole: BlackHole) -> AsyncIterator[str]:
-    async with await asyncio.start_server(hole.accept, "127.0.0.1", 0) as server:
+async def silent_redis_url(silent_server: SilentServer) -> AsyncIterator[str]:
+    async with await asyncio.start_server(silent_server.accept, "127.0.0.1", 0) as server:
         yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
 
 
 @pytest.fixture
 async def api_without_redis(
-    database_url: str, black_hole: str, catalogue_file: Path
+    database_url: str, silent_redis_url: str, catalogue_file: Path
 ) -> AsyncIterator[Harness]:
-    harness = start(database_url, black_hole, catalogue_file)
+    harness = start(database_url, silent_redis_url, catalogue_file)
     yield harness
     await harness.stop()
 
@@ -174,7 +174,7 @@ async def api_without_redis(
 class TestWithoutRedis:
     @pytest.mark.fault("R1r")
     async def test_r1r_answers_come_while_it_hangs_and_one_in_a_second_waits_for_it(
-        self, api_without_redis: Harness, hole: BlackHole
+        self, api_without_redis: Harness, silent_server: SilentServer
     ) -> None:
         """Without the api's own timeout, the first answer would never come in this test."""
         api, loop = api_without_redis, asyncio.get_running_loop()
@@ -184,19 +184,19 @@ class TestWithoutRedis:
         answers = [await api.get(app, "/health") for _ in range(50)]
 
         # The number of pauses plus the first attempt, on a machine of any speed.
-        assert 1 <= hole.connections <= 1 + (loop.time() - began) / AWAY_SECONDS
+        assert 1 <= silent_server.connections <= 1 + (loop.time() - began) / UNAVAILABLE_SECONDS
         assert {answer.status_code for answer in answers} == {200}
 
     @pytest.mark.fault("R1r")
     async def test_r1r_answers_to_many_at_once_come_while_it_hangs(
-        self, api_without_redis: Harness, hole: BlackHole
+        self, api_without_redis: Harness, silent_server: SilentServer
     ) -> None:
         api = api_without_redis
         app = await api.an_app(is_lifted=False)
 
         answers = await asyncio.gather(*(api.get(app, "/health") for _ in range(50)))
 
-        assert hole.connections
+        assert silent_server.connections
         assert {answer.status_code for answer in answers} == {200}
 
     @pytest.mark.fault("R1r")

@@ -241,7 +241,7 @@ class TestList:
     async def test_never_scans_history(self, api: Harness) -> None:
         app = await api.an_app()
         async with api.service.engine.begin() as connection:
-            await connection.execute(sql(A_LONG_HISTORY), {"app_id": app.id})
+            await connection.execute(sql(LONG_HISTORY), {"app_id": app.id})
             await connection.execute("ANALYZE swap")
 
         api.client.event_hooks = {}  # the documents of that history are not valid
@@ -259,7 +259,7 @@ class TestList:
         assert not any("Seq Scan on swap" in line for line in plans)
 
 
-A_LONG_HISTORY = """
+LONG_HISTORY = """
 INSERT INTO swap (id, app_id, sequence_number, sequence, status, is_unpaid, source_network,
   destination_network, destination_address, created_at, expires_at, document, step_status)
 SELECT uuidv7(), CASE WHEN n % 50 = 0 THEN CAST(:app_id AS uuid) ELSE uuidv7() END, n, 1,

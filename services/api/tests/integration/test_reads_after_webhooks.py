@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from api_factories import HASH, a_message, a_swap, an_input
 from api_harness import App, Harness, Statements
-from api_settlers_swaps import INSERT_SWAPS, THE_REST
+from api_settler_swaps import INSERT_SWAPS, OTHER_COLUMNS
 
 from swap_contracts.swaps import SwapChanged
 from tests.plugins.postgres import Database
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.connected
 
 DECIDED = f"""
 {INSERT_SWAPS}
-VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', {THE_REST})
+VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', {OTHER_COLUMNS})
 ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence
 """
 Decide = Callable[[SwapChanged], None]
@@ -60,7 +60,7 @@ async def shown(api: Harness, app: App, swap: SwapChanged, by: str = "id") -> st
     return str(answer.json()["data"]["swap"]["status"])
 
 
-def looks(seen: Statements) -> int:
+def lookups(seen: Statements) -> int:
     return len([text for text in seen.texts if "swap_told" in text])
 
 
@@ -73,7 +73,7 @@ async def test_a_read_waits_for_what_is_decided(
 
     with api.statements() as seen:
         reading = asyncio.create_task(shown(api, app, paid, by))
-        while looks(seen) < 2:  # noqa: ASYNC110  # nobody says when
+        while lookups(seen) < 2:  # noqa: ASYNC110  # nobody says when
             await asyncio.sleep(0.001)
         assert not reading.done()
         await api.parts.swaps.store_swaps([a_message(after)])
@@ -98,7 +98,7 @@ async def test_a_read_that_is_up_to_date_looks_once(
     with api.statements() as seen:
         assert await shown(api, app, paid) == "ls_transfer_pending"
 
-    assert looks(seen) == 1
+    assert lookups(seen) == 1
 
 
 @pytest.mark.parametrize("path", ["", "/events", "/ledger", "/deposit_actions"])
@@ -112,7 +112,7 @@ async def test_a_wait_does_not_include_another_partners_changes(
         answer = await api.get(other_app, f"/swaps/{paid.swap_id}{path}")
 
     assert answer.status_code == 404
-    assert looks(seen) == 1
+    assert lookups(seen) == 1
 
 
 @pytest.mark.parametrize("path", ["events", "ledger"])
@@ -124,4 +124,4 @@ async def test_the_past_is_the_settler_s_own_and_waits_for_nothing(
     with api.statements() as seen:
         await api.get(app, f"/swaps/{paid.swap_id}/{path}")
 
-    assert looks(seen) == 1
+    assert lookups(seen) == 1

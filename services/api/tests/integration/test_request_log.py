@@ -52,7 +52,7 @@ class TestRequestLog:
         swap_id = created.json()["data"]["swap"]["id"]
         missing = await api.get(app, f"/swaps/{uuid4()}")
         wrong = await api.post(app, "/swaps", {"amount": "1", "Passwort": app.key})
-        stray = await api.get(app, "/nowhere")
+        unknown_path = await api.get(app, "/nowhere")
         signed = await api.post(
             app, f"/swaps/{swap_id}/authorize", {"signature": SIGNATURE, "signer_address": "0x1"}
         )
@@ -68,7 +68,7 @@ class TestRequestLog:
         assert (unknown["status"], unknown["error_code"]) == (404, "NOT_FOUND")
         assert unknown["request_id"] == missing.headers["x-request-id"]
         assert refused["status"] == wrong.status_code == 400
-        assert (lost["route"], lost["status"]) == (None, stray.status_code)
+        assert (lost["route"], lost["status"]) == (None, unknown_path.status_code)
         assert newest["swap_id"] == swap_id
         assert newest["status"] == signed.status_code
         stored = str(await api.rows("SELECT * FROM request_record"))
@@ -165,7 +165,7 @@ class TestRequestLog:
         assert len(seen.texts) == 1
 
 
-class Away(PostgresRequestRecords):
+class UnavailableRecords(PostgresRequestRecords):
     async def add(self, rows: object) -> None:
         raise Unavailable("postgres")
 
@@ -195,7 +195,7 @@ class Log:
             declared={},
             clock=lambda: self.now,
             new_id=uuid4,
-            **{"retention": timedelta(days=7), "kept_of_app": 100, **settings},
+            **{"retention": timedelta(days=7), "retained_per_app": 100, **settings},
         )
 
 
@@ -213,7 +213,7 @@ class TestRetention:
         assert len(await api.rows("SELECT id FROM request_record")) == 1
 
     async def test_keeps_the_newest_of_an_app(self, api: Harness) -> None:
-        log = Log(PostgresRequestRecords(api.service.engine), kept_of_app=3)
+        log = Log(PostgresRequestRecords(api.service.engine), retained_per_app=3)
         busy, quiet = uuid4(), uuid4()
         for app_id in (quiet, *[busy] * 5):
             log.now += timedelta(seconds=1)
@@ -229,7 +229,7 @@ class TestRetention:
         assert oldest == log.now - timedelta(seconds=2)
 
     async def test_drops_and_counts_while_postgres_is_away(self, api: Harness) -> None:
-        log, before = Log(Away(api.service.engine)), unrecorded("postgres is away")
+        log, before = Log(UnavailableRecords(api.service.engine)), unrecorded("postgres is away")
         log.record(an_answer(uuid4()))
 
         await log.record.save()

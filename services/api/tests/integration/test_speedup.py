@@ -51,7 +51,7 @@ async def test_a_swap_has_ten_hints_and_more_are_ignored(api: Harness, app: App)
     assert len(await api.rows(HINTS)) == 10
 
 
-async def test_a_hint_for_nobodys_swap_is_not_found(api: Harness, app: App) -> None:
+async def test_a_hint_for_an_unknown_swap_is_not_found(api: Harness, app: App) -> None:
     other = await api.an_app()
     swap_id = await a_swap(api, app)
 

@@ -83,7 +83,7 @@ async def shop(api: Harness) -> Shop:
     return Shop(owner, other, app, key["id"])
 
 
-ACTS: tuple[Callable[[Shop, Actor], Awaitable[None]], ...] = (
+ACTIONS: tuple[Callable[[Shop, Actor], Awaitable[None]], ...] = (
     Shop.invite,
     Shop.issue_token,
     Shop.add_key,
@@ -107,10 +107,10 @@ async def test_a_change_is_refused_when_its_member_is_another_since_the_request_
     await shop.owner.done(f"/members/{shop.other.id}/{path}", body)
     before = await shop.changes()
 
-    for act in ACTS:
+    for action in ACTIONS:
         with pytest.raises(ApiRefusal) as refused:
-            await act(shop, actor)
-        assert refused.value.code is ErrorCode.ACCESS_TOKEN_FORBIDDEN, act
+            await action(shop, actor)
+        assert refused.value.code is ErrorCode.ACCESS_TOKEN_FORBIDDEN, action
 
     assert await shop.changes() == before
 
@@ -118,10 +118,10 @@ async def test_a_change_is_refused_when_its_member_is_another_since_the_request_
 async def test_the_same_is_done_for_who_still_may(shop: Shop) -> None:
     actor, before = await shop.actor(), await shop.changes()
 
-    for act in ACTS:
-        await act(shop, actor)
+    for action in ACTIONS:
+        await action(shop, actor)
 
-    assert await shop.changes() == before + len(ACTS) + 1  # a rotation makes two
+    assert await shop.changes() == before + len(ACTIONS) + 1  # a rotation makes two
 
 
 async def test_a_body_that_is_held_open_is_judged_by_who_its_sender_is_at_its_end(

@@ -69,7 +69,7 @@ QUERIES: dict[str, list[str]] = {
     f"{V2}/limits": [PRICED],
     f"{V2}/detailed_quote": [PRICED],
 }
-ENDS_THINGS = ("/revoke", "/remove", "/expire", "/rotate")
+ENDING_ACTIONS = ("/revoke", "/remove", "/expire", "/rotate")
 # They need a signature request, an invitation and a transfer without a swap, which do not exist
 # here.
 UNPREPARED = ("/authorize", "/accept", "/attach_deposit")
@@ -137,9 +137,9 @@ def unknown_values() -> dict[str, str]:
     }
 
 
-def when_to_ask(endpoint: Endpoint) -> int:
+def request_order(endpoint: Endpoint) -> int:
     """Return the order of an endpoint: those that end an object last, after `/disable`."""
-    return 2 if endpoint.path.endswith(ENDS_THINGS) else int(endpoint.path.endswith("/disable"))
+    return 2 if endpoint.path.endswith(ENDING_ACTIONS) else int(endpoint.path.endswith("/disable"))
 
 
 def _names(path: str) -> list[str]:
@@ -149,7 +149,7 @@ def _names(path: str) -> list[str]:
 async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tenant) -> None:
     """Otherwise the refusals in the following tests would prove nothing."""
     stopped = []
-    for endpoint in sorted(ENDPOINTS, key=when_to_ask):
+    for endpoint in sorted(ENDPOINTS, key=request_order):
         if endpoint.path.endswith(UNPREPARED):
             continue
         by_member = endpoint.scope in BY_MEMBERS
@@ -223,7 +223,7 @@ async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
 ) -> None:
     keys = {"nobody": "", "owner": other_tenant.owner.token}
     key = keys[who] if who in keys else getattr(other_tenant, who).key
-    for endpoint in sorted(ENDPOINTS, key=when_to_ask):
+    for endpoint in sorted(ENDPOINTS, key=request_order):
         for values in (victim.values, other_tenant.values):
             for request in requests_of(endpoint, values, victim.reference):
                 answer = await ask(api, request, keyed(key))

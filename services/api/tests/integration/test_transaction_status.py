@@ -49,7 +49,7 @@ async def status(api: Harness, app: App, *names: str) -> TransactionStatusModel:
     return TransactionStatusModel.model_validate(answer.json()["data"])
 
 
-def is_remembered(statement: str) -> bool:
+def depends_on_cache(statement: str) -> bool:
     """Whether the statement depends on the age of a cached answer: of a key, or of a head."""
     return statement == FIND_CALLERS.text or "watch" in statement
 
@@ -218,7 +218,7 @@ class TestOfAnotherTenants:
             (content["data"] or {}).pop("transaction_id", None)
             (content["error"] or {"metadata": {}})["metadata"].pop("request_id", None)
             answers.append((answer.status_code, content))
-            statements.append([text for text in seen.texts if not is_remembered(text)])
+            statements.append([text for text in seen.texts if not depends_on_cache(text)])
 
         assert answers[0] == answers[1] == answers[2]
         assert statements[0] == statements[1] == statements[2]

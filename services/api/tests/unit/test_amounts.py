@@ -84,7 +84,7 @@ class TestIsCut:
     @pytest.mark.parametrize(
         "text", ["1.123456789", "0.000000009", "1e-9", "0.5000000001", "12e-10"]
     )
-    def test_where_digits_lie_beyond_the_precision(self, text: str) -> None:
+    def test_where_digits_exceed_the_precision(self, text: str) -> None:
         assert is_cut(text, precision=8)
 
     @pytest.mark.parametrize(

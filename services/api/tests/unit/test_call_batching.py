@@ -10,40 +10,40 @@ import pytest
 from swap_api.call_batching import CallBatcher
 
 
-class Doubling:
+class DoubleNumbers:
     """Doubles numbers after it is released, and refuses odd ones."""
 
     def __init__(self) -> None:
         self.batches: list[Sequence[int]] = []
-        self.may_go = asyncio.Event()
-        self.may_go.set()
+        self.release = asyncio.Event()
+        self.release.set()
 
     async def __call__(self, numbers: Sequence[int]) -> Sequence[int | Exception]:
         self.batches.append(numbers)
-        await self.may_go.wait()
+        await self.release.wait()
         return [ValueError(n) if n % 2 else n * 2 for n in numbers]
 
 
 class TestGathering:
     async def test_sends_a_single_call_immediately(self) -> None:
-        run = Doubling()
+        run = DoubleNumbers()
 
         assert await CallBatcher(run, batch_max=10)(4) == 8
         assert run.batches == [[4]]
 
     async def test_gathers_what_comes_during_a_flight(self) -> None:
-        run = Doubling()
-        run.may_go.clear()
+        run = DoubleNumbers()
+        run.release.clear()
         gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=3)
         calls = [asyncio.create_task(gathering(n * 2)) for n in range(8)]
         await asyncio.sleep(0)
-        run.may_go.set()
+        run.release.set()
 
         assert await asyncio.gather(*calls) == [n * 4 for n in range(8)]
         assert max(len(batch) for batch in run.batches) == 3
 
     async def test_gives_each_call_its_own_error(self) -> None:
-        run = Doubling()
+        run = DoubleNumbers()
         gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=10)
 
         answers = await asyncio.gather(*(gathering(n) for n in range(4)), return_exceptions=True)
@@ -51,7 +51,7 @@ class TestGathering:
         assert [str(answer) for answer in answers] == ["0", "1", "4", "3"]
 
     async def test_answers_a_call_that_follows_on_an_answer_without_a_pause(self) -> None:
-        gathering: CallBatcher[int, int] = CallBatcher(Doubling(), batch_max=10)
+        gathering: CallBatcher[int, int] = CallBatcher(DoubleNumbers(), batch_max=10)
 
         async with asyncio.timeout(5):
             for n in range(0, 200, 2):
@@ -67,12 +67,12 @@ class TestGathering:
                 await gathering(n)
 
     async def test_survives_a_caller_that_disconnects(self) -> None:
-        run = Doubling()
-        run.may_go.clear()
+        run = DoubleNumbers()
+        run.release.clear()
         gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=10)
         gone, stays = (asyncio.create_task(gathering(n)) for n in (2, 4))
         await asyncio.sleep(0)
         gone.cancel()
-        run.may_go.set()
+        run.release.set()
 
         assert await stays == 8

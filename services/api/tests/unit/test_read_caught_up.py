@@ -22,26 +22,26 @@ FIRST = StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"), se
 BEHIND = replace(FIRST, decided_sequence=2)
 
 
-class Looks:
+class LookupResults:
     """The stored swap at each lookup; the last one is repeated."""
 
-    def __init__(self, *looks: StoredSwap | Exception) -> None:
-        self._looks = list(looks)
+    def __init__(self, *lookups: StoredSwap | Exception) -> None:
+        self._lookups = list(lookups)
         self.number = 0
 
-    def then(self, *looks: StoredSwap) -> None:
-        self._looks = list(looks)
+    def set_results(self, *lookups: StoredSwap) -> None:
+        self._lookups = list(lookups)
 
     async def find(self, swap_id: UUID) -> StoredSwap:
-        look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        lookup = self._lookups.pop(0) if len(self._lookups) > 1 else self._lookups[0]
         self.number += 1
-        if isinstance(look, Exception):
-            raise look
-        return look
+        if isinstance(lookup, Exception):
+            raise lookup
+        return lookup
 
 
-def reading(looks: Looks, **limits: Any) -> ReadCaughtUp:
-    return ReadCaughtUp(cast(PostgresSwaps, looks), **limits)
+def reading(lookups: LookupResults, **limits: Any) -> ReadCaughtUp:
+    return ReadCaughtUp(cast(PostgresSwaps, lookups), **limits)
 
 
 def shown_behind(because: str) -> float:
@@ -57,40 +57,40 @@ def without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestReadCaughtUp:
     async def test_waits_for_what_was_decided_when_it_came_and_not_for_what_follows(self) -> None:
         arrived = replace(FIRST, sequence=2, decided_sequence=3)
-        looks = Looks(BEHIND, BEHIND, arrived)
+        lookups = LookupResults(BEHIND, BEHIND, arrived)
 
-        assert await reading(looks).by_id(CALLER, ID) == arrived
-        assert looks.number == 3
+        assert await reading(lookups).by_id(CALLER, ID) == arrived
+        assert lookups.number == 3
 
     async def test_shows_what_is_stored_after_a_while(self) -> None:
         before = shown_behind("nothing came")
 
-        assert await reading(Looks(BEHIND), within_seconds=0.05).by_id(CALLER, ID) == BEHIND
+        assert await reading(LookupResults(BEHIND), within_seconds=0.05).by_id(CALLER, ID) == BEHIND
         assert shown_behind("nothing came") == before + 1
 
     async def test_waits_for_the_same_no_second_time_until_later(self) -> None:
-        now, looks = [100.0], Looks(BEHIND)
-        decided = reading(looks, within_seconds=0.05, now=lambda: now[0])
+        now, lookups = [100.0], LookupResults(BEHIND)
+        decided = reading(lookups, within_seconds=0.05, now=lambda: now[0])
         await decided.by_id(CALLER, ID)
-        looked, before = looks.number, shown_behind("it did not come before")
+        lookups_before, before = lookups.number, shown_behind("it did not come before")
 
         assert await decided.by_id(CALLER, ID) == BEHIND
-        assert looks.number == looked + 1
+        assert lookups.number == lookups_before + 1
         assert shown_behind("it did not come before") == before + 1
 
         now[0] += read_caught_up.LATE_SECONDS
         await decided.by_id(CALLER, ID)
-        assert looks.number > looked + 2
+        assert lookups.number > lookups_before + 2
 
     @pytest.mark.usefixtures("without_pause")
     async def test_waits_for_what_is_newer_than_what_did_not_come(self) -> None:
         newer = replace(BEHIND, decided_sequence=3)
         there = replace(newer, sequence=3)
-        looks = Looks(BEHIND)
-        decided = reading(looks, within_seconds=0.05)
+        lookups = LookupResults(BEHIND)
+        decided = reading(lookups, within_seconds=0.05)
         await decided.by_id(CALLER, ID)
 
-        looks.then(newer, there)
+        lookups.set_results(newer, there)
         assert await decided.by_id(CALLER, ID) == there
 
     @pytest.mark.usefixtures("without_pause")
@@ -98,32 +98,32 @@ class TestReadCaughtUp:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(read_caught_up, "LATE_MAX", 2)
-        looks = Looks(BEHIND)
-        decided = reading(looks, within_seconds=0.03)
+        lookups = LookupResults(BEHIND)
+        decided = reading(lookups, within_seconds=0.03)
         first, *others = (uuid4() for _ in range(3))
         for swap_id in (first, *others):
             await decided.by_id(CALLER, swap_id)
 
         for swap_id in others:
-            before = looks.number
+            before = lookups.number
             await decided.by_id(CALLER, swap_id)
-            assert looks.number == before + 1
-        before = looks.number
+            assert lookups.number == before + 1
+        before = lookups.number
         await decided.by_id(CALLER, first)
-        assert looks.number > before + 1
+        assert lookups.number > before + 1
 
     async def test_shows_what_it_has_when_a_later_look_fails(self) -> None:
-        looks = Looks(BEHIND, Unavailable("postgres"))
+        lookups = LookupResults(BEHIND, Unavailable("postgres"))
 
-        assert await reading(looks).by_id(CALLER, ID) == BEHIND
+        assert await reading(lookups).by_id(CALLER, ID) == BEHIND
 
     async def test_fails_when_the_first_look_does(self) -> None:
         with pytest.raises(Unavailable):
-            await reading(Looks(Unavailable("postgres"))).by_id(CALLER, ID)
+            await reading(LookupResults(Unavailable("postgres"))).by_id(CALLER, ID)
 
     async def test_lets_no_more_than_some_wait_and_gives_their_places_back(self) -> None:
         before = shown_behind("many wait")
-        decided = reading(Looks(BEHIND), within_seconds=0.2, waiting_max=2)
+        decided = reading(LookupResults(BEHIND), within_seconds=0.2, waiting_max=2)
 
         for _ in range(2):
             readings = [asyncio.create_task(decided.by_id(CALLER, ID)) for _ in range(5)]

@@ -18,8 +18,8 @@ from swap_api.read_model.swaps import Rendered, StoredSwap
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.history import SwapEvent
 from swap_api.swaps.usecases import read_history
-from swap_api.swaps.usecases.read_history import ALIVE, COME_AGAIN, ReadHistory
-from swap_api.swaps.usecases.stream_time import ALIVE_AFTER, OPEN_FOR
+from swap_api.swaps.usecases.read_history import COME_AGAIN, KEEP_ALIVE, ReadHistory
+from swap_api.swaps.usecases.stream_time import KEEP_ALIVE_AFTER, OPEN_FOR
 from swap_runtime.errors import Unavailable
 from swap_runtime.public_catalogue import public_catalogue
 
@@ -34,14 +34,14 @@ class OneSwap:
         return StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"))
 
 
-class Past:
+class HistoryReads:
     """The answer at each lookup; the last one is repeated."""
 
-    def __init__(self, *looks: Sequence[SwapEvent] | Exception) -> None:
-        self._looks = list(looks)
+    def __init__(self, *lookups: Sequence[SwapEvent] | Exception) -> None:
+        self._lookups = list(lookups)
 
     async def events(self, swap_id: UUID) -> Sequence[SwapEvent]:
-        look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        look = self._lookups.pop(0) if len(self._lookups) > 1 else self._lookups[0]
         if isinstance(look, Exception):
             raise look
         return look
@@ -51,7 +51,7 @@ class Past:
 
 
 @pytest.fixture(autouse=True)
-def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def _patched_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_history, "LOOK_INTERVAL", timedelta(0))
 
 
@@ -62,11 +62,11 @@ def a_clock(step: float = 0.05) -> Callable[[], float]:
 
 
 async def followed(
-    past: Past, *, after: int = 0, seconds: Callable[[], float] | None = None
+    history_reads: HistoryReads, *, after: int = 0, seconds: Callable[[], float] | None = None
 ) -> list[bytes]:
     catalogue = a_catalogue()
     rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-    read = ReadHistory(cast(Any, OneSwap()), past, rendering, seconds=seconds or a_clock())
+    read = ReadHistory(cast(Any, OneSwap()), history_reads, rendering, seconds=seconds or a_clock())
     stream: AsyncIterator[bytes] = await read.follow(CALLER, uuid4(), after=after)
     async with asyncio.timeout(10):
         return [piece async for piece in stream]
@@ -78,7 +78,7 @@ def ids(pieces: Sequence[bytes]) -> list[bytes]:
 
 class TestFollow:
     async def test_publishes_every_event_once_and_in_order(self) -> None:
-        pieces = await followed(Past([], [CREATED], [CREATED, SEEN], [CREATED, SEEN, PAID]))
+        pieces = await followed(HistoryReads([], [CREATED], [CREATED, SEEN], [CREATED, SEEN, PAID]))
 
         assert pieces[0] == COME_AGAIN
         assert ids(pieces) == [b"id: 1", b"id: 2", b"id: 3"]
@@ -86,28 +86,28 @@ class TestFollow:
         assert types == ["swap.user_transfer_pending", "swap.updated", "swap.ls_transfer_pending"]
 
     async def test_goes_on_where_the_client_stopped(self) -> None:
-        assert ids(await followed(Past([CREATED, SEEN, PAID]), after=2)) == [b"id: 3"]
+        assert ids(await followed(HistoryReads([CREATED, SEEN, PAID]), after=2)) == [b"id: 3"]
 
     async def test_sends_keepalives_while_nothing_happens(self) -> None:
-        pieces = await followed(Past([CREATED]), after=1)
+        pieces = await followed(HistoryReads([CREATED]), after=1)
 
         alive = [piece for piece in pieces if piece.startswith(b":")]
-        assert alive == [ALIVE] * (OPEN_FOR // ALIVE_AFTER - 1)
+        assert alive == [KEEP_ALIVE] * (OPEN_FOR // KEEP_ALIVE_AFTER - 1)
 
     async def test_ends_by_elapsed_time_however_slow_a_look_is(self) -> None:
-        past = Past(*([CREATED], [CREATED, SEEN]) * 3)
+        history_reads = HistoryReads(*([CREATED], [CREATED, SEEN]) * 3)
 
-        pieces = await followed(past, seconds=a_clock(OPEN_FOR.total_seconds() / 2))
+        pieces = await followed(history_reads, seconds=a_clock(OPEN_FOR.total_seconds() / 2))
 
         assert ids(pieces) == [b"id: 1"]
 
     async def test_ends_when_the_past_cannot_be_read(self) -> None:
-        assert ids(await followed(Past([CREATED], Unavailable("postgres")))) == [b"id: 1"]
+        assert ids(await followed(HistoryReads([CREATED], Unavailable("postgres")))) == [b"id: 1"]
 
     async def test_of_another_owner_is_not_found(self) -> None:
         catalogue = a_catalogue()
         rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-        read = ReadHistory(cast(Any, OneSwap()), Past([CREATED]), rendering)
+        read = ReadHistory(cast(Any, OneSwap()), HistoryReads([CREATED]), rendering)
 
         with pytest.raises(NotFound):
             await read.follow(a_caller(), uuid4(), after=0)

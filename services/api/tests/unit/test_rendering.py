@@ -249,11 +249,11 @@ class TestWhatIsReady:
 
     def test_is_distinguished_by_prices(self) -> None:
         render = rendering()
-        dear = a_swap(quote=a_quote(source_usd_e18=str(9999 * E18)))
+        expensive = a_swap(quote=a_quote(source_usd_e18=str(9999 * E18)))
 
         prices = [
             orjson.loads(render.swap(swap).rendered.action or b"")["token"]["price_in_usd"]
-            for swap in (SWAPS["waiting"], dear, SWAPS["waiting"])
+            for swap in (SWAPS["waiting"], expensive, SWAPS["waiting"])
         ]
 
         assert prices[0] == prices[2] != prices[1] == 9999
@@ -284,7 +284,7 @@ def test_a_quote_is_the_public_model() -> None:
     valid(QuotedModel, rendering().quoted(a_quote(**REFUELED)))
 
 
-def test_limits_are_the_public_model_and_lie_inside_the_range() -> None:
+def test_limits_are_the_public_model_and_inside_the_range() -> None:
     answer = LimitsAnswer(
         min_base_units="333333333333333333", max_base_units="777777777777777777",
         source_usd_e18=str(3000 * E18),
@@ -318,9 +318,9 @@ class TestNetworks:
         assert data[1]["token"]["price_in_usd"] == 0
         assert data[0]["chain_id"] == "31337"
         assert data[0]["node_url"] == data[0]["nodes"][0]
-        ways = {network["name"]: network["deposit_methods"] for network in data}
-        assert ways["ETHEREUM_DEVNET"] == ["wallet", "deposit_address"]
-        assert ways["BARE_DEVNET"] == ["wallet"]
+        deposit_methods = {network["name"]: network["deposit_methods"] for network in data}
+        assert deposit_methods["ETHEREUM_DEVNET"] == ["wallet", "deposit_address"]
+        assert deposit_methods["BARE_DEVNET"] == ["wallet"]
         assert data[0]["tokens"][0]["contract"] is None
 
     def test_are_filtered_by_type(self) -> None:

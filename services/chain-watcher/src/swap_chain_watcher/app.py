@@ -58,7 +58,7 @@ from swap_runtime.telemetry.logging import configure_logging
 
 NAME = "chain_watcher"
 SCHEMA_REVISION: Final = "0018"  # the last of the migrations
-HEAD_PATIENCE = timedelta(seconds=2)
+HEAD_TIMEOUT = timedelta(seconds=2)
 HINTS_INTERVAL = timedelta(seconds=1)
 PRUNE_INTERVAL = timedelta(hours=1)
 
@@ -120,7 +120,7 @@ async def add_to(
     service.every("prune-blocks", PRUNE_INTERVAL, prune_blocks)
 
     report_networks = ReportNetworks(
-        watches, [chain.reader for chain in chains], patience=HEAD_PATIENCE
+        watches, [chain.reader for chain in chains], head_timeout=HEAD_TIMEOUT
     )
     service.every("report", group.report_interval, _without_result(report_networks))
     network_routes.add_routes(
@@ -234,7 +234,7 @@ class NetworkParts:
         service.lead(lease_name(network.name), follow, term=self.group.lease_term)
         # No reason to be unready: a rollout that repairs a wrong node would wait for the halt to
         # end.
-        service.note_unless(f"network {network.name}", is_not_halted)
+        service.add_note_check(f"network {network.name}", is_not_halted)
         return open_watch
 
     def _count_balances(self) -> CountBalances:

@@ -22,7 +22,7 @@ FIRST, THIRD = "first.example", "third.example"
 LARGE, SMALL, REAL = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2, 40
 
 
-class Rich(FakeReader):
+class ReaderWithExtraCoins(FakeReader):
     """A node that adds coins to the balance of an address."""
 
     extra = LARGE
@@ -32,7 +32,7 @@ class Rich(FakeReader):
         return {holding: units + self.extra for holding, units in held.items()}
 
 
-class RichAt(Rich):
+class ReaderWithExtraCoinsAt(ReaderWithExtraCoins):
     """A node that adds coins to the balance of one address alone."""
 
     address = ""
@@ -45,7 +45,7 @@ class RichAt(Rich):
         }
 
 
-class Away(FakeReader):
+class UnavailableReader(FakeReader):
     async def balances_of_each_provider(self, holdings: Any, *, at: Any) -> Any:
         return {}
 
@@ -64,23 +64,23 @@ class Providers(FakeReader):
         return reports
 
 
-def honest(world: World, provider: str = SECOND) -> FakeReader:
+def correct_reader(world: World, provider: str = SECOND) -> FakeReader:
     return FakeReader(world.chain, provider=provider)
 
 
-def rich(world: World, extra: int = LARGE) -> Rich:
-    liar = Rich(world.chain, set(), provider=FIRST)
-    liar.extra = extra
-    return liar
+def reader_with_extra_coins(world: World, extra: int = LARGE) -> ReaderWithExtraCoins:
+    false_reader = ReaderWithExtraCoins(world.chain, set(), provider=FIRST)
+    false_reader.extra = extra
+    return false_reader
 
 
 async def published_states(world: World) -> list[tuple[str, str]]:
     return [(body["base_units"], body["state"]) for body in await world.messages()]
 
 
-async def make_up(world: World, liar: Rich) -> str:
+async def publish_false_coins(world: World, false_reader: ReaderWithExtraCoins) -> str:
     """Publish invented coins in a final block that was read twice."""
-    async with world.followed(liar):
+    async with world.followed(false_reader):
         world.chain.mine()
         address = await world.assigns(7)
         await world.has_activated()
@@ -92,8 +92,8 @@ async def make_up(world: World, liar: Rich) -> str:
         await until(has_published)
         world.chain.mine(9)
         await world.is_at_head()
-    assert await world.second_look(honest(world))()
-    await world.verifying(honest(world))()
+    assert await world.second_look(correct_reader(world))()
+    await world.verifying(correct_reader(world))()
     return address
 
 
@@ -101,10 +101,10 @@ async def follow_until_confirmed(world: World, base_units: int) -> None:
     async def is_confirmed() -> bool:
         return (str(base_units), "confirmed") in await published_states(world)
 
-    async with world.followed(honest(world)):
+    async with world.followed(correct_reader(world)):
         world.chain.mine(2)
         await world.is_at_head()
-        await world.verifying(honest(world))()
+        await world.verifying(correct_reader(world))()
         world.chain.mine()
         await until(is_confirmed)
 
@@ -117,17 +117,19 @@ def world(world: World) -> World:
 
 @pytest.mark.fault("W1")
 async def test_two_that_deny_a_rise_revert_it_and_later_coins_are_credited(world: World) -> None:
-    liar = rich(world)
-    address = await make_up(world, liar)
+    false_reader = reader_with_extra_coins(world)
+    address = await publish_false_coins(world, false_reader)
     contradicted = observe.CONTRADICTIONS.labels(NETWORK)._value.get()
 
-    await world.denying(Providers(liar, honest(world), honest(world, THIRD)))()
+    await world.denying(
+        Providers(false_reader, correct_reader(world), correct_reader(world, THIRD))
+    )()
 
     assert await published_states(world) == [(str(LARGE), "seen"), (str(LARGE), "reverted")]
     reason = await world.is_halted()
     assert f"still reported by {FIRST}, denied by {SECOND}, {THIRD}" in reason
     assert observe.CONTRADICTIONS.labels(NETWORK)._value.get() == contradicted + 1
-    await world.resuming(honest(world))(NETWORK)
+    await world.resuming(correct_reader(world))(NETWORK)
     await world.sends_coins(address, REAL)
     await follow_until_confirmed(world, REAL)
 
@@ -136,21 +138,21 @@ async def test_two_that_deny_a_rise_revert_it_and_later_coins_are_credited(world
 async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
     world: World,
 ) -> None:
-    liar = rich(world)
-    address = await make_up(world, liar)
+    false_reader = reader_with_extra_coins(world)
+    address = await publish_false_coins(world, false_reader)
     await world.sends_coins(address, REAL)
-    async with world.followed(liar):
+    async with world.followed(false_reader):
         world.chain.mine()  # not final
         await world.is_at_head()
     assert await published_states(world) == [(str(LARGE), "seen"), (str(REAL), "seen")]
 
-    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+    await world.denying(Providers(correct_reader(world), correct_reader(world, THIRD)))()
 
     assert (await published_states(world))[2:] == [
         (str(LARGE), "reverted"),
         (str(REAL), "reverted"),
     ]
-    await world.resuming(honest(world))(NETWORK)
+    await world.resuming(correct_reader(world))(NETWORK)
     await follow_until_confirmed(world, REAL)
     # They may have arrived at any time since the address was assigned.
     assert (await world.messages())[-1]["came_after"] is not None
@@ -158,29 +160,31 @@ async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
 
 @pytest.mark.fault("W1")
 async def test_one_against_one_halts_and_the_next_provider_decides(world: World) -> None:
-    liar = rich(world)
-    await make_up(world, liar)
+    false_reader = reader_with_extra_coins(world)
+    await publish_false_coins(world, false_reader)
 
-    await world.denying(Providers(liar, honest(world)))()
+    await world.denying(Providers(false_reader, correct_reader(world)))()
 
     assert await published_states(world) == [(str(LARGE), "seen")]
     await world.is_halted()
     with pytest.raises(Refused, match=f"denied by {SECOND}"):
-        await world.resuming(Providers(liar, honest(world)))(NETWORK)
+        await world.resuming(Providers(false_reader, correct_reader(world)))(NETWORK)
     with pytest.raises(Refused):
-        await world.resuming(honest(world))(NETWORK)
+        await world.resuming(correct_reader(world))(NETWORK)
     # The lying node's provider is replaced by another one in the configuration.
-    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+    await world.denying(Providers(correct_reader(world), correct_reader(world, THIRD)))()
     assert (await published_states(world))[1:] == [(str(LARGE), "reverted")]
-    await world.resuming(honest(world))(NETWORK)
+    await world.resuming(correct_reader(world))(NETWORK)
 
 
 @pytest.mark.fault("W1")
 async def test_a_small_rise_that_was_confirmed_is_taken_back_as_well(world: World) -> None:
-    liar = rich(world, extra=SMALL)
-    await make_up(world, liar)
+    false_reader = reader_with_extra_coins(world, extra=SMALL)
+    await publish_false_coins(world, false_reader)
 
-    await world.denying(Providers(liar, honest(world), honest(world, THIRD)))()
+    await world.denying(
+        Providers(false_reader, correct_reader(world), correct_reader(world, THIRD))
+    )()
 
     states = [state for _, state in await published_states(world)]
     assert states == ["confirmed", "reverted"]
@@ -188,16 +192,18 @@ async def test_a_small_rise_that_was_confirmed_is_taken_back_as_well(world: Worl
 
 
 async def test_one_that_answers_alone_decides_nothing(world: World) -> None:
-    liar = rich(world)
-    await make_up(world, liar)
+    false_reader = reader_with_extra_coins(world)
+    await publish_false_coins(world, false_reader)
 
-    await world.denying(Providers(Away(world.chain, provider=FIRST), honest(world)))()
+    await world.denying(
+        Providers(UnavailableReader(world.chain, provider=FIRST), correct_reader(world))
+    )()
 
     assert await world.watches.find_halt(NETWORK) is None
 
 
 async def test_what_two_report_is_not_denied_by_a_third(world: World) -> None:
-    async with world.followed(honest(world, FIRST)):
+    async with world.followed(correct_reader(world, FIRST)):
         world.chain.mine()
         address = await world.assigns(7)
         await world.has_activated()
@@ -207,50 +213,52 @@ async def test_what_two_report_is_not_denied_by_a_third(world: World) -> None:
         await world.sweeps(7, NATIVE)
         world.chain.mine(9)
         await world.is_at_head()
-    assert await world.second_look(honest(world))()
-    poor = rich(world, extra=-1)
+    assert await world.second_look(correct_reader(world))()
+    reader_with_missing_coin = reader_with_extra_coins(world, extra=-1)
 
-    await world.denying(Providers(honest(world), honest(world, THIRD), poor))()
+    await world.denying(
+        Providers(correct_reader(world), correct_reader(world, THIRD), reader_with_missing_coin)
+    )()
 
     assert await world.watches.find_halt(NETWORK) is None
 
 
 async def test_a_rise_that_was_verified_is_not_asked_about(world: World) -> None:
-    liar = rich(world)
-    await make_up(world, liar)
-    await world.verifying(liar)()
+    false_reader = reader_with_extra_coins(world)
+    await publish_false_coins(world, false_reader)
+    await world.verifying(false_reader)()
 
-    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+    await world.denying(Providers(correct_reader(world), correct_reader(world, THIRD)))()
 
     assert await world.watches.find_halt(NETWORK) is None
 
 
 async def test_a_rise_that_is_verified_meanwhile_is_not_taken_back(world: World) -> None:
-    liar = rich(world)
-    await make_up(world, liar)
+    false_reader = reader_with_extra_coins(world)
+    await publish_false_coins(world, false_reader)
 
-    class Late(Providers):
+    class LateProviders(Providers):
         async def balances_of_each_provider(self, holdings: Any, *, at: Any) -> Any:
             reports = await super().balances_of_each_provider(holdings, at=at)
             async with world.engine.begin() as connection:
                 await connection.execute(sql("UPDATE movement SET verified_at = now()"))
             return reports
 
-    await world.denying(Late(honest(world), honest(world, THIRD)))()
+    await world.denying(LateProviders(correct_reader(world), correct_reader(world, THIRD)))()
 
     assert await published_states(world) == [(str(LARGE), "seen")]
     assert await world.watches.find_halt(NETWORK) is None
 
 
 async def test_a_rise_in_a_block_that_is_not_final_is_not_asked_about(world: World) -> None:
-    async with world.followed(rich(world)):
+    async with world.followed(reader_with_extra_coins(world)):
         world.chain.mine()
         await world.assigns(7)
         await world.has_activated()
         world.chain.mine(2)
         await world.is_at_head()
 
-    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+    await world.denying(Providers(correct_reader(world), correct_reader(world, THIRD)))()
 
     assert await world.watches.find_halt(NETWORK) is None
 
@@ -261,14 +269,14 @@ async def test_every_rise_of_a_block_is_checked_when_a_part_holds_fewer(
     world: World, made_up: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deny_rises, "BATCH_MAX", 1)
-    liar = RichAt(world.chain, set(), provider=FIRST)
-    async with world.followed(liar):
+    false_reader = ReaderWithExtraCoinsAt(world.chain, set(), provider=FIRST)
+    async with world.followed(false_reader):
         world.chain.mine()
         addresses = {number: await world.assigns(number) for number in (7, 8)}
         await world.has_activated()
         world.chain.mine()
         await world.is_at_head()
-        liar.address = addresses[made_up]
+        false_reader.address = addresses[made_up]
         await world.sends_coins(addresses[15 - made_up], REAL)
         world.chain.mine()
         await world.is_at_head()
@@ -276,7 +284,7 @@ async def test_every_rise_of_a_block_is_checked_when_a_part_holds_fewer(
         await world.is_at_head()
     blocks = {body["block_number"] for body in await world.messages()}
     assert (len(await published_states(world)), len(blocks)) == (2, 1)
-    assert await world.second_look(honest(world))()
+    assert await world.second_look(correct_reader(world))()
 
     with pytest.raises(RisesDenied):
-        await world.denying(Providers(liar, honest(world))).check()
+        await world.denying(Providers(false_reader, correct_reader(world))).check()

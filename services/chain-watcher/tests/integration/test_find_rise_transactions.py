@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lying_providers import rows
+from false_providers import rows
 from watch_factories import NETWORK, TREASURY, USER
 from watch_world import NOW, World
 

@@ -33,7 +33,7 @@ from swap_runtime.telemetry.metrics import REGISTRY
 pytestmark = pytest.mark.connected
 
 
-class LoadsAnew(FakeReader):
+class ResynchronisingReader(FakeReader):
     """An emptied node: its head is its first block until it has synchronised."""
 
     blocks_shown: int | None = 1
@@ -81,9 +81,9 @@ class TestFollowNetwork:
         async with world.followed():
             await world.deposits(7)
             world.chain.mine()
-            await world.says(("seen", 1))
+            await world.publishes(("seen", 1))
             world.chain.mine()
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
         body = (await world.messages())[0]
         assert (body["kind"], body["sequence_number"]) == ("deposited", 7)
@@ -97,7 +97,7 @@ class TestFollowNetwork:
         world.chain.mine(20)
 
         async with world.followed():
-            await world.says(("confirmed", 2))  # never reported as seen before it was final
+            await world.publishes(("confirmed", 2))  # never reported as seen before it was final
             await world.is_at_head()
 
     @pytest.mark.fault("W4")
@@ -105,9 +105,9 @@ class TestFollowNetwork:
         async with world.followed():
             await world.deposits(7)
             world.chain.mine()
-            await world.says(("seen", 1))
+            await world.publishes(("seen", 1))
             world.chain.reorg(1)
-            await world.says(("seen", 1), ("reverted", 2))
+            await world.publishes(("seen", 1), ("reverted", 2))
             await world.is_at_head()
 
     @pytest.mark.fault("W6")
@@ -115,14 +115,14 @@ class TestFollowNetwork:
         async with world.followed():
             deposit = await world.deposits(7)
             world.chain.mine()
-            await world.says(("seen", 1))
+            await world.publishes(("seen", 1))
             world.chain.mine(2)
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
             await world.is_at_head()
         world.chain.reorg(3, [(deposit, 2)])
 
         async with world.followed():
-            await world.says(("seen", 1), ("confirmed", 2), ("reverted", 3), ("seen", 4))
+            await world.publishes(("seen", 1), ("confirmed", 2), ("reverted", 3), ("seen", 4))
             world.chain.mine()
             await world.is_at_head()
 
@@ -224,7 +224,7 @@ class TestFollowNetwork:
     async def test_waits_for_nodes_that_reload_the_chain(self, world: World) -> None:
         world.chain.mine(10)
         await world.watches.start(NETWORK, world.chain.blocks[5])  # nothing is stored before it
-        loading = LoadsAnew(world.chain)
+        loading = ResynchronisingReader(world.chain)
 
         async with world.followed(loading):
             await world.is_interrupted()
@@ -237,7 +237,7 @@ class TestFollowNetwork:
             world.chain.mine(10)
             await world.is_at_head()
         world.chain.mine(1)
-        loading = LoadsAnew(world.chain)
+        loading = ResynchronisingReader(world.chain)
         loading.blocks_shown, loading.head_shown = 0, 3
 
         async with world.followed(loading):
@@ -334,7 +334,7 @@ class TestReportNetworks:
             await world.is_at_head()
         world.chain.mine(2)
         report_networks = ReportNetworks(
-            world.watches, [FakeReader(world.chain)], patience=timedelta(seconds=1)
+            world.watches, [FakeReader(world.chain)], head_timeout=timedelta(seconds=1)
         )
 
         (report,) = await report_networks()
@@ -350,7 +350,7 @@ class TestReportNetworks:
         anew = FakeChain(NETWORK, depository=DEPOSITORY, treasury=TREASURY, decimals={})
 
         (report,) = await ReportNetworks(
-            world.watches, [FakeReader(anew)], patience=timedelta(seconds=1)
+            world.watches, [FakeReader(anew)], head_timeout=timedelta(seconds=1)
         )()
 
         assert (report.head, report.lag_blocks) == (0, None)
@@ -359,7 +359,7 @@ class TestReportNetworks:
         world.chain.is_reachable = False
 
         (report,) = await ReportNetworks(
-            world.watches, [FakeReader(world.chain)], patience=timedelta(seconds=1)
+            world.watches, [FakeReader(world.chain)], head_timeout=timedelta(seconds=1)
         )()
 
         assert (report.head, report.lag_blocks) == (None, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from watch_factories import NETWORK
-from watch_world import IMPATIENT, NOW, World
+from watch_world import NOW, SHORT_TIMINGS, World
 
 from swap_chain_watcher.adapters.unit_of_work import hint_channel
 from swap_chain_watcher.domain.hints import HintBackoff
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.connected
 BACKOFF = HintBackoff(pause_max=timedelta(seconds=3))
 
 
-class Sleepy(FakeReader):
+class SilentReader(FakeReader):
     """Reads once when its stream is opened, then blocks; it counts how often it was opened."""
 
     opened = 0
@@ -41,13 +41,13 @@ class Sleepy(FakeReader):
             await asyncio.Event().wait()
 
 
-class Blind(FakeReader):
+class PausableReader(FakeReader):
     """Reports nothing while it is blind, like a node with a head below the final block."""
 
-    is_blind = False
+    is_paused = False
 
     async def follow_batches(self, **place: Any) -> Any:
-        if self.is_blind:
+        if self.is_paused:
             await asyncio.Event().wait()
         async for batch in super().follow_batches(**place):
             yield batch
@@ -71,7 +71,7 @@ def listening(world: World) -> Iterator[Callable[[], int]]:
 
 class TestHints:
     async def test_make_the_follower_see_at_once_what_it_had_not_seen(self, world: World) -> None:
-        async with world.followed(Sleepy(world.chain)):
+        async with world.followed(SilentReader(world.chain)):
             world.chain.mine()
             await until(lambda: self._has_cursor(world, 1))
             await world.deposits(7)
@@ -82,14 +82,14 @@ class TestHints:
 
             world.hinted.set()
 
-            await world.says(("seen", 1))
+            await world.publishes(("seen", 1))
 
     async def test_do_not_hide_that_the_chain_was_recreated(self, world: World) -> None:
-        reader, brake = Blind(world.chain), timedelta(milliseconds=5)
-        async with world.followed(reader, patience=replace(IMPATIENT, between_hints=brake)):
+        reader, remaining = PausableReader(world.chain), timedelta(milliseconds=5)
+        async with world.followed(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
             world.chain.mine(10)
             await world.is_at_head()
-            reader._chain, reader.is_blind = world.another_chain(blocks=1), True
+            reader._chain, reader.is_paused = world.another_chain(blocks=1), True
 
             async def is_halted() -> bool:
                 world.hinted.set()
@@ -98,45 +98,45 @@ class TestHints:
             await until(is_halted)
 
     async def test_that_come_in_a_flood_are_one_look_in_a_while(self, world: World) -> None:
-        brake = timedelta(milliseconds=200)
-        reader, loop = Sleepy(world.chain), asyncio.get_running_loop()
-        async with world.followed(reader, patience=replace(IMPATIENT, between_hints=brake)):
+        remaining = timedelta(milliseconds=200)
+        reader, loop = SilentReader(world.chain), asyncio.get_running_loop()
+        async with world.followed(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
             world.chain.mine()
             await until(lambda: self._has_cursor(world, 1))
             began, before = loop.time(), reader.opened
 
-            async def has_looked_thrice() -> bool:
+            async def has_looked_three_times() -> bool:
                 world.hinted.set()
                 return reader.opened - before >= 3
 
-            await until(has_looked_thrice)
+            await until(has_looked_three_times)
             looks, elapsed = reader.opened - before, loop.time() - began
 
-        assert looks <= elapsed / brake.total_seconds() + 1
+        assert looks <= elapsed / remaining.total_seconds() + 1
 
     async def test_that_come_too_early_wait_for_their_turn(self, world: World) -> None:
         """The rate limit loses no hint: its transaction is seen at the next permitted read."""
-        patience = replace(IMPATIENT, between_hints=timedelta(milliseconds=200))
-        async with world.followed(Sleepy(world.chain), patience=patience):
+        timings = replace(SHORT_TIMINGS, between_hints=timedelta(milliseconds=200))
+        async with world.followed(SilentReader(world.chain), timings=timings):
             world.chain.mine()
             await until(lambda: self._has_cursor(world, 1))
             await world.deposits(7)
             world.chain.mine()
             world.hinted.set()
 
-            await world.says(("seen", 1))
+            await world.publishes(("seen", 1))
 
     async def test_are_braked_for_one_network_and_leave_its_blocks_alone(
         self, world: World
     ) -> None:
         """A follower without hints for an hour still reads every block."""
-        patience = replace(IMPATIENT, between_hints=timedelta(hours=1))
-        async with world.followed(patience=patience):
+        timings = replace(SHORT_TIMINGS, between_hints=timedelta(hours=1))
+        async with world.followed(timings=timings):
             world.hinted.set()
             await world.deposits(7)
             world.chain.mine()
 
-            await world.says(("seen", 1))
+            await world.publishes(("seen", 1))
 
     async def test_wake_the_follower_and_only_once(self, world: World) -> None:
         envelope = DEPOSIT_HINTED.seal(
@@ -171,7 +171,7 @@ class TestHints:
 
             world.chain.mine()
             async with world.followed():
-                await world.says(("seen", 1))
+                await world.publishes(("seen", 1))
             await self._change(world, "UPDATE hint SET due_at = now()")
             await repeat_hints()
             assert wakes() == 0

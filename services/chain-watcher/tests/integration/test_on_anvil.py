@@ -66,7 +66,9 @@ class TestDeposits:
         assert {body["token"] for body in watched.messages_about(transaction_hash)} == {NATIVE}
 
     @pytest.mark.fault("W13")
-    def test_w13_through_a_foreign_depository_have_no_sequence_number(self, watched: Stack) -> None:
+    def test_w13_through_an_external_depository_have_no_sequence_number(
+        self, watched: Stack
+    ) -> None:
         a = watched.addresses
         key = (9).to_bytes(32, "big")
         transaction_hash = watched.user(

@@ -11,15 +11,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from lying_providers import (
-    INVENTED,
+from false_providers import (
+    FALSE_DEPOSIT,
     TRANSACTION,
-    halted_by_a_lie,
-    inventing,
+    adding,
+    false_reader,
+    halted_by_false_node,
     is_halted,
-    liar,
     rows,
-    two_honest,
+    two_correct_readers,
 )
 from pydantic import SecretStr
 from watch_factories import NETWORK, a_deposit, a_policy_of_two
@@ -39,7 +39,7 @@ HALTS = "SELECT halted_at, halt_reason, revision, last_outbox_id FROM watch_curs
 LATER = a_deposit("later", swap_key=f"0x{9:064x}")  # in a block that is not final
 
 
-class Interrupted(PostgresWatches):
+class InterruptedWatches(PostgresWatches):
     """Watches with one concurrent change after the check that the settler has read all."""
 
     interrupt: Callable[[], Awaitable[object]] | None = None
@@ -55,7 +55,7 @@ class Interrupted(PostgresWatches):
 @pytest.fixture
 def world(world: World) -> World:
     world.policy = a_policy_of_two()
-    world.watches = Interrupted(world.engine)
+    world.watches = InterruptedWatches(world.engine)
     return world
 
 
@@ -77,9 +77,9 @@ async def settler(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
 async def test_the_network_stays_halted_until_the_reverts_are_read(
     world: World, settler: Engine
 ) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     await has_read(settler)
-    resume_network = world.resuming(two_honest(world), within=SOON)
+    resume_network = world.resuming(two_correct_readers(world), within=SOON)
 
     with pytest.raises(
         Unavailable, match=f"{TRANSACTION} is taken back and stays so, but the settler has not read"
@@ -109,8 +109,8 @@ async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
     world: World, monkeypatch: pytest.MonkeyPatch, never_answered: str, sentence: str
 ) -> None:
     """It ends at its timeout; a repeated order continues from there."""
-    await halted_by_a_lie(world)
-    reader = two_honest(world)
+    await halted_by_false_node(world)
+    reader = two_correct_readers(world)
 
     async def waits(*_: Any, **__: Any) -> Any:
         await asyncio.Event().wait()
@@ -122,7 +122,7 @@ async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
 
     assert "within 3 seconds: see in `swapctl network list`" in str(cut_short.value)
     assert await is_halted(world)
-    await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=[TRANSACTION])
     assert await world.published_versions() == [("confirmed", 2), ("reverted", 3)]
     assert not await is_halted(world)
 
@@ -130,7 +130,7 @@ async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
 async def test_what_came_later_of_other_networks_is_not_waited_for(
     world: World, settler: Engine
 ) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     assert not await world.watches.is_read(NETWORK)
     await has_read(settler)
     await executes(
@@ -148,42 +148,42 @@ async def test_reverts_of_another_order_that_the_settler_has_not_read_keep_the_h
     """They are published between the check of the watermark and the end of the halt."""
 
     def change(added: BlockAdded) -> BlockAdded:
-        return inventing(LATER, at=9)(inventing(INVENTED)(added))
+        return adding(LATER, at=9)(adding(FALSE_DEPOSIT)(added))
 
-    await halted_by_a_lie(world, liar(world, change))
-    await world.taking_back(two_honest(world))([TRANSACTION])
+    await halted_by_false_node(world, false_reader(world, change))
+    await world.taking_back(two_correct_readers(world))([TRANSACTION])
     await has_read(settler)
-    other = world.taking_back(two_honest(world))
-    assert isinstance(world.watches, Interrupted)
+    other = world.taking_back(two_correct_readers(world))
+    assert isinstance(world.watches, InterruptedWatches)
     world.watches.interrupt = lambda: other([LATER.id.transaction_hash])
 
     with pytest.raises(Unavailable, match="the settler has not read yet"):
-        await world.resuming(two_honest(world), within=SOON)(NETWORK)
+        await world.resuming(two_correct_readers(world), within=SOON)(NETWORK)
 
     assert (await world.messages())[-1]["state"] == "reverted"
     assert await is_halted(world)
     await has_read(settler)
-    await world.resuming(two_honest(world))(NETWORK)
+    await world.resuming(two_correct_readers(world))(NETWORK)
     assert not await is_halted(world)
 
 
 async def test_an_order_does_not_lift_a_halt_that_began_after_it(
     world: World, settler: Engine
 ) -> None:
-    await halted_by_a_lie(world)
-    await world.taking_back(two_honest(world))([TRANSACTION])
+    await halted_by_false_node(world)
+    await world.taking_back(two_correct_readers(world))([TRANSACTION])
     await has_read(settler)
 
     async def halts_again() -> None:
-        assert isinstance(world.watches, Interrupted)
-        await world.resuming(two_honest(world))(NETWORK)
+        assert isinstance(world.watches, InterruptedWatches)
+        await world.resuming(two_correct_readers(world))(NETWORK)
         await world.watches.halt(Halt(NETWORK, "another lie", NOW + timedelta(hours=1)))
 
-    assert isinstance(world.watches, Interrupted)
+    assert isinstance(world.watches, InterruptedWatches)
     world.watches.interrupt = halts_again
 
     with pytest.raises(Refused, match=f"the halt of {NETWORK} ended meanwhile"):
-        await world.resuming(two_honest(world))(NETWORK)
+        await world.resuming(two_correct_readers(world))(NETWORK)
 
     assert await world.is_halted() == "another lie"
 
@@ -192,21 +192,21 @@ async def test_a_watermark_that_is_not_readable_keeps_the_halt(
     world: World, settler: Engine
 ) -> None:
     """Rows that a role may not read must not look like read messages."""
-    await halted_by_a_lie(world)
-    await world.taking_back(two_honest(world))([TRANSACTION])
+    await halted_by_false_node(world)
+    await world.taking_back(two_correct_readers(world))([TRANSACTION])
     await has_read(settler)
     before, halts = await world.published_versions(), await rows(world, HALTS)
     await executes(settler, "REVOKE SELECT ON watermark FROM outbox_reader")
     try:
         with pytest.raises(Unavailable, match=r"settler\.watermark cannot be read: grant"):
-            await world.resuming(two_honest(world))(NETWORK)
+            await world.resuming(two_correct_readers(world))(NETWORK)
 
         assert await world.published_versions() == before
         assert await rows(world, HALTS) == halts
         assert await is_halted(world)
     finally:
         await executes(settler, "GRANT SELECT ON watermark TO outbox_reader")
-    await world.resuming(two_honest(world))(NETWORK)
+    await world.resuming(two_correct_readers(world))(NETWORK)
     assert not await is_halted(world)
 
 

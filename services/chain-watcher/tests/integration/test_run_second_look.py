@@ -34,7 +34,7 @@ async def shown(world: World, statement: str) -> list[Any]:
         return list(await connection.execute(sql(statement)))
 
 
-class Hiding(FakeReader):
+class HidingReader(FakeReader):
     """A node that omits every log when it is followed, and returns it in the second look."""
 
     async def follow_batches(self, **place: Any) -> Any:
@@ -45,7 +45,7 @@ class Hiding(FakeReader):
             ]
 
 
-class Inventing(FakeReader):
+class InventingReader(FakeReader):
     """A node that invents a deposit in block 1, and denies it in the second look."""
 
     async def follow_batches(self, **place: Any) -> Any:
@@ -58,7 +58,7 @@ class Inventing(FakeReader):
             ]
 
 
-class Forgetful(FakeReader):
+class ReaderWithoutHistory(FakeReader):
     """A node that reported correctly, and has lost its index of logs for a while."""
 
     has_index = False
@@ -68,7 +68,7 @@ class Forgetful(FakeReader):
         return found if self.has_index else []
 
 
-class OfAnotherBranch(FakeReader):
+class ForkedReader(FakeReader):
     """A node whose blocks have other hashes."""
 
     async def movements(self, **place: Any) -> Any:
@@ -76,14 +76,14 @@ class OfAnotherBranch(FakeReader):
         return [replace(added, block=replace(added.block, hash="0xother")) for added in found]
 
 
-class Differing(FakeReader):
+class DifferingReader(FakeReader):
     """A node of another provider with a different block at the end of each range."""
 
     async def movements(self, **place: Any) -> Any:
         raise BlockDiffers("second", place["last"].number)
 
 
-class CallingAnotherFinal(FakeReader):
+class OtherFinalBlockReader(FakeReader):
     """Nodes of two providers that do not have the same final block."""
 
     async def finalized(self) -> Any:
@@ -113,7 +113,7 @@ class TestLookAgain:
         self, world: World
     ) -> None:
         contradicted = contradictions()
-        async with world.followed(Inventing(world.chain)):
+        async with world.followed(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
 
@@ -129,7 +129,7 @@ class TestLookAgain:
         self, world: World
     ) -> None:
         """Waiting payments would be sent before the next look halts it again."""
-        async with world.followed(Inventing(world.chain)):
+        async with world.followed(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
         await self.run_second_look(world)()
@@ -159,7 +159,7 @@ class TestLookAgain:
         assert (began_before, ended_at is None) == (began_at, False)
 
     async def test_asks_a_node_that_is_alone_twice_before_it_halts(self, world: World) -> None:
-        async with world.followed(Inventing(world.chain)):
+        async with world.followed(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
         run_second_look = self.run_second_look(world, has_second_provider=False)
@@ -169,14 +169,12 @@ class TestLookAgain:
         assert not await run_second_look()
         assert await world.watches.find_halt(NETWORK) is not None
 
-    async def test_forgives_a_node_that_is_alone_and_finds_its_logs_again(
-        self, world: World
-    ) -> None:
+    async def test_accepts_a_single_node_that_finds_its_logs_again(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
-        node = Forgetful(world.chain)
+        node = ReaderWithoutHistory(world.chain)
         run_second_look = self.run_second_look(world, reader=node, has_second_provider=False)
 
         assert not await run_second_look()
@@ -195,7 +193,7 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
         contradicted = contradictions()
-        reader = OfAnotherBranch(world.chain, provider=SECOND)
+        reader = ForkedReader(world.chain, provider=SECOND)
 
         run_second_look = self.run_second_look(
             world, reader=reader, has_second_provider=not is_alone
@@ -215,7 +213,7 @@ class TestLookAgain:
             await world.is_at_head()
 
         assert not await self.run_second_look(
-            world, reader=Differing(world.chain, provider=SECOND)
+            world, reader=DifferingReader(world.chain, provider=SECOND)
         )()
 
         assert "block 3 is not the one" in await world.is_halted()
@@ -229,13 +227,13 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
         assert await self.run_second_look(world)()
-        liar = CallingAnotherFinal(world.chain, provider=SECOND)
+        false_reader = OtherFinalBlockReader(world.chain, provider=SECOND)
 
-        assert not await self.run_second_look(world, reader=liar)()
+        assert not await self.run_second_look(world, reader=false_reader)()
 
         assert "differ on final block 3" in await world.is_halted()
         with pytest.raises(Unavailable, match="differ on final block 3"):
-            await world.resuming(liar)(NETWORK)
+            await world.resuming(false_reader)(NETWORK)
 
     @pytest.mark.fault("W1")
     async def test_w1_never_asks_the_provider_of_the_first_look_again(self, world: World) -> None:
@@ -245,8 +243,8 @@ class TestLookAgain:
             await world.is_at_head()
         failed = observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get()
 
-        liar = FakeReader(world.chain, provider="liar.example")
-        assert not await self.run_second_look(world, reader=liar)()
+        false_reader = FakeReader(world.chain, provider="liar.example")
+        assert not await self.run_second_look(world, reader=false_reader)()
 
         assert observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get() == failed + 1
         unchecked = await world.watches.find_unchecked(NETWORK)
@@ -285,7 +283,7 @@ class TestLookAgain:
     @pytest.mark.fault("W1")
     async def test_adds_what_a_node_hid(self, world: World) -> None:
         run_second_look = self.run_second_look(world)
-        async with world.followed(Hiding(world.chain)):
+        async with world.followed(HidingReader(world.chain)):
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
@@ -337,7 +335,7 @@ class TestLookAgain:
         assert await world.published_versions() == before
 
     async def test_leaves_alone_what_can_still_change(self, world: World) -> None:
-        async with world.followed(Hiding(world.chain)):
+        async with world.followed(HidingReader(world.chain)):
             await world.deposits(7)
             world.chain.mine(3)
             await world.is_at_head()

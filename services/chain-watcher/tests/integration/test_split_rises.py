@@ -112,7 +112,7 @@ def credited(found: dict[str, tuple[str, int]]) -> int:
     return sum(units for state, units in found.values() if state != "reverted")
 
 
-async def play_round(payers: Payers, random: Random, *, mines_all: bool) -> None:
+async def pay_and_mine(payers: Payers, random: Random, *, mines_all: bool) -> None:
     """Mine transfers and perhaps a sweep, and perhaps replace followed blocks."""
     for _ in range(random.randrange(3)):
         await payers.send(random.randint(1, 9))
@@ -135,7 +135,7 @@ async def test_r5_coins_are_credited_once_however_a_reorg_splits_them(
     random = Random(seed)
     payers = await paid_to(world, NUMBER)
     for _ in range(ROUNDS):
-        await play_round(payers, random, mines_all=mines_all)
+        await pay_and_mine(payers, random, mines_all=mines_all)
         if random.random() < 0.8:
             await payers.follow()
             assert credited(await deposits(world)) <= payers.received()

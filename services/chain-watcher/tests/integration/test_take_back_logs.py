@@ -7,22 +7,22 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from lying_providers import (
+from false_providers import (
+    FALSE_DEPOSIT,
     FIRST,
-    INVENTED,
     THIRD,
     TRANSACTION,
-    Away,
-    Lying,
+    FalsifyingReader,
     Providers,
-    halted_by_a_lie,
-    honest,
-    inventing,
+    UnavailableReader,
+    adding,
+    correct_reader,
+    false_reader,
+    halted_by_false_node,
     is_halted,
-    liar,
     rows,
     sent_by,
-    two_honest,
+    two_correct_readers,
 )
 from watch_factories import (
     NETWORK,
@@ -60,25 +60,25 @@ def world(world: World) -> World:
 
 
 async def test_what_all_providers_deny_is_taken_back_and_the_network_goes_on(world: World) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
 
-    await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=[TRANSACTION])
 
     assert await world.published_versions() == [("confirmed", 2), ("reverted", 3)]
     assert not await is_halted(world)
     await world.deposits(8)
-    async with world.followed(honest(world)):
+    async with world.followed(correct_reader(world)):
         world.chain.mine(9)
         await world.is_at_head()
     assert (await world.messages())[-1]["sequence_number"] == 8
-    assert await world.second_look(honest(world, THIRD))()
+    assert await world.second_look(correct_reader(world, THIRD))()
 
 
 async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
 
-    reader = Providers(honest(world), honest(world, THIRD), liar(world))
+    reader = Providers(correct_reader(world), correct_reader(world, THIRD), false_reader(world))
     with pytest.raises(Refused, match=f"{FIRST} still reports the deposited of transaction"):
         await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
 
@@ -86,29 +86,35 @@ async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World)
     assert await is_halted(world)
 
 
-async def test_a_liar_takes_no_real_deposit_back(world: World) -> None:
+async def test_a_false_node_reverts_no_real_deposit(world: World) -> None:
     """Neither with honest providers, nor where all of them report it."""
-    async with world.followed(honest(world, FIRST)):
+    async with world.followed(correct_reader(world, FIRST)):
         deposit = await world.deposits(7)
         world.chain.mine(9)
         await world.is_at_head()
     await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
-    hiding = liar(world, lambda added: replace(added, movements=()))
+    hiding_reader = false_reader(world, lambda added: replace(added, movements=()))
     before = await world.published_versions()
 
     with pytest.raises(Refused, match=f"{SECOND} still reports"):
-        await world.taking_back(Providers(honest(world), hiding))([deposit.transaction_hash])
+        await world.taking_back(Providers(correct_reader(world), hiding_reader))(
+            [deposit.transaction_hash]
+        )
     with pytest.raises(Refused, match="every provider reports"):
-        await world.taking_back(two_honest(world))([deposit.transaction_hash])
+        await world.taking_back(two_correct_readers(world))([deposit.transaction_hash])
 
     assert await world.published_versions() == before
 
 
 async def test_nothing_is_taken_back_while_a_provider_does_not_answer(world: World) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
 
-    reader = Providers(honest(world), honest(world, FIRST), Away(world.chain, provider=THIRD))
+    reader = Providers(
+        correct_reader(world),
+        correct_reader(world, FIRST),
+        UnavailableReader(world.chain, provider=THIRD),
+    )
     with pytest.raises(Refused, match=f"{THIRD} neither reports nor denies .*: no header"):
         await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
 
@@ -117,27 +123,27 @@ async def test_nothing_is_taken_back_while_a_provider_does_not_answer(world: Wor
 
 
 async def test_one_provider_alone_denies_nothing(world: World) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
 
     with pytest.raises(Refused, match=f"only {SECOND} is configured"):
-        await world.resuming(honest(world))(NETWORK, take_back=[TRANSACTION])
+        await world.resuming(correct_reader(world))(NETWORK, take_back=[TRANSACTION])
 
     assert await world.published_versions() == before
     assert await is_halted(world)
 
 
 async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: World) -> None:
-    async with world.followed(liar(world)):
+    async with world.followed(false_reader(world)):
         world.chain.mine(9)
         await world.is_at_head()
     before = await world.published_versions()
 
     with pytest.raises(Refused, match="is not halted"):
-        await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+        await world.resuming(two_correct_readers(world))(NETWORK, take_back=[TRANSACTION])
     # Also when it was resumed during the requests to the providers.
     with pytest.raises(Refused, match="is not halted"):
-        await world.taking_back(two_honest(world))([TRANSACTION])
+        await world.taking_back(two_correct_readers(world))([TRANSACTION])
 
     assert await world.published_versions() == before
 
@@ -145,19 +151,19 @@ async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: Worl
 async def test_an_unknown_transaction_is_refused_with_all_that_was_named_beside(
     world: World,
 ) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
 
     take_back = [TRANSACTION, "0xunknown"]
     with pytest.raises(Refused, match=f"no log of 0xunknown is published on {NETWORK}"):
-        await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
+        await world.resuming(two_correct_readers(world))(NETWORK, take_back=take_back)
 
     assert await world.published_versions() == before
     assert await is_halted(world)
 
 
 async def test_a_transaction_of_another_network_is_refused(world: World) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
     chain = FakeChain(OTHER, depository=USDC, treasury=TREASURY, decimals={USDC: 6})
     await world.watches.start(OTHER, chain.blocks[0])
@@ -182,15 +188,15 @@ async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
     second = a_deposit("later", swap_key=f"0x{9:064x}")
 
     def change(added: BlockAdded) -> BlockAdded:
-        return inventing(second, at=6)(inventing(INVENTED)(added))
+        return adding(second, at=6)(adding(FALSE_DEPOSIT)(added))
 
-    async with world.followed(liar(world, change)):
+    async with world.followed(false_reader(world, change)):
         world.chain.mine(14)
         await world.is_at_head()
-    await world.second_look(honest(world))()
+    await world.second_look(correct_reader(world))()
     await world.is_halted()
     # The second wrong report is beyond the range of one check.
-    resume_network = world.resuming(two_honest(world), blocks_max=3)
+    resume_network = world.resuming(two_correct_readers(world), blocks_max=3)
 
     with pytest.raises(
         Refused, match=f"{TRANSACTION} is taken back and stays so, but .*would halt"
@@ -207,17 +213,17 @@ async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
 async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_repeated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
     killed_at(monkeypatch, "chain_watcher.before_commit", unit_of_work)
 
     with pytest.raises(Killed):
-        await world.taking_back(two_honest(world))([TRANSACTION])
+        await world.taking_back(two_correct_readers(world))([TRANSACTION])
     assert await world.published_versions() == before
 
-    await world.taking_back(two_honest(world))([TRANSACTION])
+    await world.taking_back(two_correct_readers(world))([TRANSACTION])
     after = await world.published_versions()
-    await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=[TRANSACTION])
     assert await world.published_versions() == after == [*before, ("reverted", 3)]
     assert not await is_halted(world)
 
@@ -225,17 +231,19 @@ async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_rep
 async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
     world: World,
 ) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     before = await world.published_versions()
 
-    class Late(Providers):
+    class LateProviders(Providers):
         async def block_of_each_provider(self, *args: Any, **more: Any) -> Any:
             async with world.engine.begin() as connection:
                 await connection.execute(sql("UPDATE movement SET verified_at = now()"))
             return await super().block_of_each_provider(*args, **more)
 
     with pytest.raises(Refused, match="a log changed since"):
-        await world.taking_back(Late(honest(world), honest(world, THIRD)))([TRANSACTION])
+        await world.taking_back(LateProviders(correct_reader(world), correct_reader(world, THIRD)))(
+            [TRANSACTION]
+        )
 
     assert await world.published_versions() == before
 
@@ -251,22 +259,22 @@ async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: W
             log_id = LogId(movement.id.transaction_hash, "invented", 0)
             claimed += [
                 replace(movement, claimed_by=log_id),
-                replace(INVENTED, id=log_id, base_units=movement.base_units),
+                replace(FALSE_DEPOSIT, id=log_id, base_units=movement.base_units),
             ]
         return replace(added, movements=tuple(claimed))
 
-    await halted_by_a_lie(world, liar(world, change))
+    await halted_by_false_node(world, false_reader(world, change))
     assert {body["kind"] for body in await world.messages()} == {Kind.DEPOSITED.value}
 
     take_back = [transfer.transaction_hash]
-    await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=take_back)
 
     changes = [(body["kind"], body["state"]) for body in await world.messages()]
     assert changes[-2:] == [("deposited", "reverted"), ("token_transfer", "seen")]
     await world.watches.halt(Halt(NETWORK, "again", NOW))
-    await world.taking_back(two_honest(world))(take_back)  # a repetition changes nothing
+    await world.taking_back(two_correct_readers(world))(take_back)  # a repetition changes nothing
     assert len(await world.messages()) == len(changes)
-    await world.resuming(two_honest(world))(NETWORK)
+    await world.resuming(two_correct_readers(world))(NETWORK)
     await follows_until_confirmed(world, "token_transfer")
 
 
@@ -280,10 +288,10 @@ async def test_a_deposit_whose_log_was_hidden_is_credited_instead_of_its_receipt
         receipts = [one for one in added.movements if isinstance(one, TokenTransfer)]
         return replace(added, movements=tuple(replace(one, claimed_by=None) for one in receipts))
 
-    await halted_by_a_lie(world, liar(world, change))
+    await halted_by_false_node(world, false_reader(world, change))
     assert {body["kind"] for body in await world.messages()} == {Kind.TOKEN_TRANSFER.value}
 
-    await world.resuming(two_honest(world))(NETWORK, take_back=[deposit.transaction_hash])
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=[deposit.transaction_hash])
 
     changes = [(body["kind"], body["state"]) for body in await world.messages()]
     assert changes[-2:] == [("token_transfer", "reverted"), ("deposited", "seen")]
@@ -292,11 +300,11 @@ async def test_a_deposit_whose_log_was_hidden_is_credited_instead_of_its_receipt
 
 async def test_a_real_deposit_with_a_false_sender_is_published_as_it_is(world: World) -> None:
     deposit = await world.deposits(7)
-    await halted_by_a_lie(world, liar(world, sent_by(USDC)))
+    await halted_by_false_node(world, false_reader(world, sent_by(USDC)))
     [false] = {body["from_address"] for body in await world.messages()}
 
     take_back = [deposit.transaction_hash]
-    await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=take_back)
 
     *_, reverted, again = await world.messages()
     assert (reverted["state"], reverted["from_address"]) == ("reverted", false)
@@ -314,13 +322,13 @@ async def test_providers_that_contradict_each_other_about_the_real_deposit_take_
     world: World,
 ) -> None:
     deposit = await world.deposits(7)
-    await halted_by_a_lie(world, liar(world, sent_by(USDC)))
+    await halted_by_false_node(world, false_reader(world, sent_by(USDC)))
     before = await world.published_versions()
-    other = Lying(world.chain, provider=THIRD)
+    other = FalsifyingReader(world.chain, provider=THIRD)
     other.change = sent_by(UNKNOWN_ADDRESS)  # type: ignore[method-assign]
 
     with pytest.raises(Refused, match="providers contradict each other about the deposited"):
-        await world.taking_back(Providers(honest(world), other))([deposit.transaction_hash])
+        await world.taking_back(Providers(correct_reader(world), other))([deposit.transaction_hash])
 
     assert await world.published_versions() == before
 
@@ -330,10 +338,10 @@ async def follows_until_confirmed(world: World, kind: str) -> None:
         newest = (await world.messages())[-1]
         return (newest["kind"], newest["state"]) == (kind, "confirmed")
 
-    async with world.followed(honest(world)):
+    async with world.followed(correct_reader(world)):
         world.chain.mine(2)
         await world.is_at_head()
-        await world.verifying(honest(world, THIRD))()
+        await world.verifying(correct_reader(world, THIRD))()
         world.chain.mine()
         await until(is_confirmed)
 
@@ -346,17 +354,17 @@ async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_cred
     world.chain.mine(true_at - 1)
     deposit = await world.deposits(7)
     world.chain.mine()
-    [added] = await honest(world).movements(first=true_at, last=world.chain.blocks[true_at])
+    [added] = await correct_reader(world).movements(first=true_at, last=world.chain.blocks[true_at])
     [real] = [one for one in added.movements if isinstance(one, Deposited)]
-    async with world.followed(liar(world, inventing(real, at=false_at))):
+    async with world.followed(false_reader(world, adding(real, at=false_at))):
         world.chain.mine(7)
         await world.is_at_head()
         world.chain.mine(9)
         await world.is_at_head()
-    await world.second_look(honest(world))()
+    await world.second_look(correct_reader(world))()
     assert await is_halted(world)
 
-    await world.resuming(two_honest(world))(NETWORK, take_back=[deposit.transaction_hash])
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=[deposit.transaction_hash])
 
     *before, last = await world.messages()
     assert (last["state"], last["block_number"]) == ("confirmed", true_at)
@@ -374,21 +382,21 @@ async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credit
     world.chain.mine(true_at - 1)
     deposit = await world.deposits(7)
     world.chain.mine()
-    [added] = await honest(world).movements(first=true_at, last=world.chain.blocks[true_at])
+    [added] = await correct_reader(world).movements(first=true_at, last=world.chain.blocks[true_at])
     [real] = [one for one in added.movements if isinstance(one, Deposited)]
 
     def change(added: BlockAdded) -> BlockAdded:
         is_true = added.block.number == true_at
         reported = replace(added, movements=()) if is_true else added
-        return inventing(real, at=false_at)(reported)
+        return adding(real, at=false_at)(reported)
 
-    async with world.followed(liar(world, change)):
+    async with world.followed(false_reader(world, change)):
         world.chain.mine(9 - true_at)
         await world.is_at_head()
-    await world.second_look(honest(world))()
+    await world.second_look(correct_reader(world))()
     assert f"in block {false_at}, reported by {FIRST}" in await world.is_halted()
 
-    await world.resuming(two_honest(world))(NETWORK, take_back=[deposit.transaction_hash])
+    await world.resuming(two_correct_readers(world))(NETWORK, take_back=[deposit.transaction_hash])
 
     *_, reverted, seen, confirmed = await world.messages()
     assert (reverted["state"], reverted["block_number"]) == ("reverted", false_at)
@@ -400,20 +408,20 @@ async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credit
 async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
     """Two providers lied. The settler reverses no booked sweep, so the order is refused."""
     sweep = a_sweep("swept")
-    confirming = liar(world, inventing(sweep), provider=THIRD)
-    async with world.followed(liar(world, inventing(sweep))):
+    confirming = false_reader(world, adding(sweep), provider=THIRD)
+    async with world.followed(false_reader(world, adding(sweep))):
         world.chain.mine(8)
         await world.is_at_head()
         await world.verifying(confirming)()
         world.chain.mine()
         await world.is_at_head()
-    await world.second_look(honest(world))()
+    await world.second_look(correct_reader(world))()
     assert "lack 1 of the movements" in await world.is_halted()
     before = await world.published_versions()
     assert before[-1][0] == "confirmed"
 
     with pytest.raises(Refused, match="the settler has booked it as final"):
-        await world.taking_back(two_honest(world))([sweep.id.transaction_hash])
+        await world.taking_back(two_correct_readers(world))([sweep.id.transaction_hash])
 
     assert await world.published_versions() == before
 
@@ -423,7 +431,7 @@ async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back
 ) -> None:
     """Otherwise more coins would be counted at its address than were received."""
     sweep = a_sweep("swept", token=NATIVE)
-    async with world.followed(liar(world, inventing(sweep))):
+    async with world.followed(false_reader(world, adding(sweep))):
         world.chain.mine(3)  # not final
         await world.is_at_head()
     await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
@@ -442,7 +450,7 @@ async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back
         )
     assert await swept() == (sweep.base_units, sweep.base_units)
 
-    await world.taking_back(two_honest(world))([sweep.id.transaction_hash])
+    await world.taking_back(two_correct_readers(world))([sweep.id.transaction_hash])
 
     assert await world.published_versions() == [("seen", 1), ("reverted", 2)]
     assert await swept() == (0, 0)
@@ -462,13 +470,13 @@ async def test_an_unqueried_log_is_not_denied(world: World) -> None:
     before = await world.published_versions()
 
     with pytest.raises(Refused, match="nodes are not asked about today"):
-        await world.taking_back(two_honest(world))([transfer.transaction_hash])
+        await world.taking_back(two_correct_readers(world))([transfer.transaction_hash])
 
     assert await world.published_versions() == before
 
 
 async def test_the_order_is_in_the_log_with_what_it_took_back(world: World) -> None:
-    await halted_by_a_lie(world)
+    await halted_by_false_node(world)
     order = LoggedOrder(
         UUID(int=7),
         Operator("ada", Role.OPERATOR),
@@ -479,10 +487,10 @@ async def test_the_order_is_in_the_log_with_what_it_took_back(world: World) -> N
     logged = f"SELECT operator, reason FROM operator_order WHERE order_id = '{order.id}'"
 
     with carrying_out(order), pytest.raises(Refused):
-        await world.resuming(honest(world))(NETWORK, take_back=[TRANSACTION])
+        await world.resuming(correct_reader(world))(NETWORK, take_back=[TRANSACTION])
     assert await rows(world, logged) == []
     with carrying_out(order):
-        await world.taking_back(two_honest(world))([TRANSACTION])
+        await world.taking_back(two_correct_readers(world))([TRANSACTION])
 
     assert await rows(world, logged) == [("ada", "first.example lies")]
     assert not order.is_logged  # the resume completes it

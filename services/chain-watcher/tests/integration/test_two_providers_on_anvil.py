@@ -15,7 +15,7 @@ from anvil_stack import NETWORK, Stack, a_stack
 from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import emptying
-from tests.support.lying_node import LyingNode, a_lying_node
+from tests.support.falsifying_node import FalsifyingNode, a_falsifying_node
 from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
@@ -38,10 +38,10 @@ def stack(
 
 
 @pytest.fixture
-def liar(stack: Stack) -> Iterator[LyingNode]:
+def false_node(stack: Stack) -> Iterator[FalsifyingNode]:
     """Return the lying node that a watcher follows, with an honest second one."""
-    with a_lying_node(stack.node) as liar, a_watcher(stack, liar.url, stack.node):
-        yield liar
+    with a_falsifying_node(stack.node) as false_node, a_watcher(stack, false_node.url, stack.node):
+        yield false_node
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def calling_the_head_final(stack: Stack) -> Callable[[str, list[Any], Any], Any]
 
 
 @pytest.mark.fault("W1", "W27")
-def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNode) -> None:
+def test_a_false_node_confirms_no_large_deposit(stack: Stack, false_node: FalsifyingNode) -> None:
     """A real one is confirmed; an invented one stays seen, and the network halts."""
     small = transfer(stack, SMALL - 1)
     block_until(lambda: stack.states_of(small) == [("confirmed", 2)])
@@ -125,7 +125,7 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     block_until(lambda: stack.states_of(large) == [("seen", 1), ("confirmed", 2)])
 
     # It reports its head as final; the other provider does not yet.
-    liar.change = calling_the_head_final(stack)
+    false_node.change = calling_the_head_final(stack)
     early = transfer(stack, LARGE)
     block_until(lambda: is_verified(stack, early))
     mine(stack, 1)
@@ -138,10 +138,10 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     mine(stack, 1)
     block_until(lambda: stack.states_of(paid)[-1] == ("confirmed", 2))
 
-    liar.change = saying(LARGE)
-    made_up = transfer(stack, SMALL)
-    block_until(lambda: stack.states_of(made_up))
-    assert [body["base_units"] for body in stack.messages_about(made_up)] == [str(LARGE)]
+    false_node.change = saying(LARGE)
+    false_movement = transfer(stack, SMALL)
+    block_until(lambda: stack.states_of(false_movement))
+    assert [body["base_units"] for body in stack.messages_about(false_movement)] == [str(LARGE)]
     mine(stack, 5)
     block_until(lambda: network(stack)["halted"])
 
@@ -149,7 +149,7 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     status, readiness = stack.asks("/readyz")
     assert status == 200  # a rollout that removes the lying node may continue
     assert "NetworkHalted" in readiness
-    assert stack.states_of(made_up) == [("seen", 1)]
+    assert stack.states_of(false_movement) == [("seen", 1)]
 
 
 def an_operator(name: str) -> dict[str, str]:
@@ -158,14 +158,14 @@ def an_operator(name: str) -> dict[str, str]:
 
 
 @pytest.mark.fault("W1")
-def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
+def test_false_deposits_are_reverted_by_two_operators_once_the_node_is_gone(
     stack: Stack,
 ) -> None:
     """The network resumes, and the amount that the transaction really moved is credited."""
-    with a_lying_node(stack.node) as liar, a_watcher(stack, liar.url, stack.node):
-        liar.change = saying(LARGE)
-        made_up = transfer(stack, SMALL)
-        block_until(lambda: stack.states_of(made_up))
+    with a_falsifying_node(stack.node) as false_node, a_watcher(stack, false_node.url, stack.node):
+        false_node.change = saying(LARGE)
+        false_movement = transfer(stack, SMALL)
+        block_until(lambda: stack.states_of(false_movement))
         mine(stack, 5)
         block_until(lambda: network(stack)["halted"])
     two = {
@@ -173,10 +173,10 @@ def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
         "SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO": "true",
     }
     resume = f"/admin/networks/{NETWORK}/resume"
-    order = {"take_back": [made_up], "reason": "a node lies"}
+    order = {"take_back": [false_movement], "reason": "a node lies"}
     with (
-        a_lying_node(stack.node) as honest,
-        a_watcher(stack, honest.url, stack.node, **two),
+        a_falsifying_node(stack.node) as correct_node,
+        a_watcher(stack, correct_node.url, stack.node, **two),
     ):
 
         def posts(path: str, by: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
@@ -184,25 +184,27 @@ def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
             return answer[0], json.loads(answer[1])
 
         status, stored = posts(resume, "ann", order)
-        assert (status, stack.states_of(made_up)) == (202, [("seen", 1)])
+        assert (status, stack.states_of(false_movement)) == (202, [("seen", 1)])
         approve = f"/admin/approvals/{stored['proposal']['id']}/approve"
         assert posts(approve, "ann")[0] == 409
-        assert stack.states_of(made_up) == [("seen", 1)]
+        assert stack.states_of(false_movement) == [("seen", 1)]
 
         assert posts(approve, "ben") == (
             200,
             {
                 "network": NETWORK,
                 "halted": None,
-                "taken_back": [made_up],
+                "taken_back": [false_movement],
                 "taken_back_before": [],
             },
         )
 
         assert network(stack)["halted"] is None
         mine(stack, 3)
-        block_until(lambda: stack.states_of(made_up)[-1] == ("confirmed", 2))
-        changes = [(body["base_units"], body["state"]) for body in stack.messages_about(made_up)]
+        block_until(lambda: stack.states_of(false_movement)[-1] == ("confirmed", 2))
+        changes = [
+            (body["base_units"], body["state"]) for body in stack.messages_about(false_movement)
+        ]
         assert changes == [
             (str(LARGE), "seen"),
             (str(LARGE), "reverted"),

@@ -41,42 +41,45 @@ LARGE, HALF = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2
 Change = Callable[[BlockAdded], tuple[Movement, ...]]
 
 
-class Lying(FakeReader):
+class FalsifyingReader(FakeReader):
     """A node that reports true blocks with false movements."""
 
     change: Change = staticmethod(lambda added: added.movements)
 
     async def follow_batches(self, **place: Any) -> Any:
         async for batch in super().follow_batches(**place):
-            yield [self._lie(event) if isinstance(event, BlockAdded) else event for event in batch]
+            yield [
+                self._falsified(event) if isinstance(event, BlockAdded) else event
+                for event in batch
+            ]
 
     async def movements(self, **place: Any) -> Any:
         blocks = self._chain.blocks[place["first"] : place["last"].number + 1]
         found = {added.block.number: added for added in await super().movements(**place)}
         everything = [found.get(b.number, BlockAdded(b, ())) for b in blocks]
-        lies = [self._lie(replace(a, block=self._mine(a))) for a in everything]
-        return [added for added in lies if added.movements]
+        falsified = [self._falsified(replace(a, block=self._mine(a))) for a in everything]
+        return [added for added in falsified if added.movements]
 
     def _mine(self, added: BlockAdded) -> Any:
         return replace(added.block, provider=self._provider)
 
-    def _lie(self, added: BlockAdded) -> BlockAdded:
+    def _falsified(self, added: BlockAdded) -> BlockAdded:
         return replace(added, movements=self.change(added))
 
 
-def inventing(base_units: int) -> Change:
+def adding(base_units: int) -> Change:
     """Return a change that adds an invented deposit to block 1."""
 
     def change(added: BlockAdded) -> tuple[Movement, ...]:
-        made_up = a_deposit("invented", base_units)
-        return (*added.movements, made_up) if added.block.number == 1 else added.movements
+        false_movement = a_deposit("invented", base_units)
+        return (*added.movements, false_movement) if added.block.number == 1 else added.movements
 
     return change
 
 
 def paying(added: BlockAdded) -> tuple[Movement, ...]:
-    made_up = a_payout("invented")
-    return (*added.movements, made_up) if added.block.number == 1 else added.movements
+    false_movement = a_payout("invented")
+    return (*added.movements, false_movement) if added.block.number == 1 else added.movements
 
 
 def with_another_memo(added: BlockAdded) -> tuple[Movement, ...]:
@@ -86,13 +89,13 @@ def with_another_memo(added: BlockAdded) -> tuple[Movement, ...]:
     )
 
 
-def lying(world: World, change: Change, provider: str = FIRST) -> Lying:
-    node = Lying(world.chain, provider=provider)
+def falsifying_reader(world: World, change: Change, provider: str = FIRST) -> FalsifyingReader:
+    node = FalsifyingReader(world.chain, provider=provider)
     node.change = change  # type: ignore[method-assign]
     return node
 
 
-def honest(world: World, provider: str = SECOND) -> FakeReader:
+def correct_reader(world: World, provider: str = SECOND) -> FakeReader:
     return FakeReader(world.chain, provider=provider)
 
 
@@ -110,47 +113,47 @@ class TestWithTwoProviders:
     async def test_a_large_deposit_is_confirmed_when_the_second_provider_reports_it(
         self, world: World
     ) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine(3)
             await world.is_at_head()
             assert await states(world) == ["seen"]
 
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
     async def test_a_small_one_needs_no_second_provider(self, world: World) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE - 1)
             world.chain.mine()
-            await world.says(("confirmed", 2))
+            await world.publishes(("confirmed", 2))
 
     @pytest.mark.breaks_invariants
     @pytest.mark.fault("W1")
     async def test_a_deposit_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
         """Even in a final block: the second provider lacks it, and the second look halts."""
-        async with world.followed(lying(world, inventing(LARGE))):
+        async with world.followed(falsifying_reader(world, adding(LARGE))):
             world.chain.mine(9)
             await world.is_at_head()
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine(3)
             await world.is_at_head()
 
             assert await states(world) == ["seen"]
-            assert not await world.second_look(honest(world))()
+            assert not await world.second_look(correct_reader(world))()
             assert "lack 1 of the movements" in await world.is_halted()
         assert await states(world) == ["seen"]
         assert observe.UNVERIFIED.labels(NETWORK)._value.get() == 1
 
     @pytest.mark.fault("W1")
     async def test_the_node_that_reported_it_is_not_asked_again(self, world: World) -> None:
-        liar = lying(world, inventing(LARGE))
-        async with world.followed(liar):
+        false_reader = falsifying_reader(world, adding(LARGE))
+        async with world.followed(false_reader):
             world.chain.mine(3)
             await world.is_at_head()
 
-            await world.verifying(liar)()
+            await world.verifying(false_reader)()
             world.chain.mine()
             await world.is_at_head()
 
@@ -158,17 +161,17 @@ class TestWithTwoProviders:
 
     @pytest.mark.fault("W1")
     async def test_another_memo_credits_no_other_swap(self, world: World) -> None:
-        async with world.followed(lying(world, with_another_memo)):
+        async with world.followed(falsifying_reader(world, with_another_memo)):
             data = encode_transfer_with_memo(world.policy.network.contracts.treasury, LARGE, b"7")
             await world.sends(Call(USDC, 0, data, 10**6))
             world.chain.mine(9)
             await world.is_at_head()
 
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
             await world.is_at_head()
             assert await states(world) == ["seen"]
-            assert not await world.second_look(honest(world))()
+            assert not await world.second_look(correct_reader(world))()
             await world.is_halted()
 
     @pytest.mark.fault("W1")
@@ -176,14 +179,14 @@ class TestWithTwoProviders:
         self, world: World
     ) -> None:
         """A movement that only the second look finds has one report, too."""
-        liar = lying(world, inventing(LARGE), SECOND)
-        async with world.followed(honest(world, FIRST)):
+        false_reader = falsifying_reader(world, adding(LARGE), SECOND)
+        async with world.followed(correct_reader(world, FIRST)):
             world.chain.mine(9)
             await world.is_at_head()
 
-            assert await world.second_look(liar)()
-            await world.verifying(liar)()
-            await world.verifying(honest(world, FIRST))()
+            assert await world.second_look(false_reader)()
+            await world.verifying(false_reader)()
+            await world.verifying(correct_reader(world, FIRST))()
             world.chain.mine(2)
             await world.is_at_head()
 
@@ -193,61 +196,63 @@ class TestWithTwoProviders:
         self, world: World
     ) -> None:
         """The follower did not see the report, so it reads open movements again."""
-        late = lying(world, lambda added: ())
+        late = falsifying_reader(world, lambda added: ())
         async with world.followed(late):
             await world.deposits(7, LARGE)
             world.chain.mine(9)
             await world.is_at_head()
-            assert await world.second_look(honest(world))()
+            assert await world.second_look(correct_reader(world))()
             assert await states(world) == ["seen"]
 
-            await world.verifying(honest(world, FIRST))()
+            await world.verifying(correct_reader(world, FIRST))()
             late.change = lambda added: added.movements  # type: ignore[method-assign]
             world.chain.mine()
             await world.is_at_head()
             world.chain.mine()
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
     async def test_a_payout_is_confirmed_when_the_second_provider_reports_it(
         self, world: World
     ) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.pays(99)
             world.chain.mine(9)
             await world.is_at_head()
             assert await states(world) == ["seen"]
 
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
     @pytest.mark.fault("W1")
     async def test_a_payout_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
-        async with world.followed(lying(world, paying)):
+        async with world.followed(falsifying_reader(world, paying)):
             world.chain.mine(9)
             await world.is_at_head()
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
             await world.is_at_head()
             assert await PostgresTrust(world.engine).list_withheld() == []
 
-            assert not await world.second_look(honest(world))()
+            assert not await world.second_look(correct_reader(world))()
             assert f"reported by {FIRST}" in await world.is_halted()
         assert await states(world) == ["seen"]
 
-    @pytest.mark.parametrize("made_up", [a_sweep("own", LARGE), a_withdrawal("own", LARGE)])
+    @pytest.mark.parametrize("false_movement", [a_sweep("own", LARGE), a_withdrawal("own", LARGE)])
     async def test_what_moves_our_own_money_is_no_deposit_that_waits(
-        self, world: World, made_up: Movement
+        self, world: World, false_movement: Movement
     ) -> None:
         """It does not count in the tier's sum or as withheld."""
 
         def moving(added: BlockAdded) -> tuple[Movement, ...]:
-            return (*added.movements, made_up) if added.block.number == 1 else added.movements
+            return (
+                (*added.movements, false_movement) if added.block.number == 1 else added.movements
+            )
 
-        async with world.followed(lying(world, moving)):
+        async with world.followed(falsifying_reader(world, moving)):
             world.chain.mine(9)
             await world.is_at_head()
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             await world.deposits(7, HALF)
             world.chain.mine()
             await world.is_at_head()
@@ -256,7 +261,7 @@ class TestWithTwoProviders:
         assert await PostgresTrust(world.engine).list_withheld() == []
 
     async def test_payouts_do_not_count_for_deposits(self, world: World) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.pays(99, LARGE)
             world.chain.mine(9)
             await world.is_at_head()
@@ -267,41 +272,41 @@ class TestWithTwoProviders:
         assert await states(world) == ["seen", "confirmed"]
 
     async def test_a_node_that_lags_is_asked_again(self, world: World) -> None:
-        class Behind(FakeReader):
+        class ReaderBehind(FakeReader):
             async def movements(self, **place: Any) -> Any:
                 raise BlockDiffers("second", place["last"].number)
 
         failed = observe.VERIFICATION_FAILURES.labels(NETWORK)._value
         before = failed.get()
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
-            await world.says(("seen", 1))
-            verify = world.verifying(Behind(world.chain, provider=SECOND))
+            await world.publishes(("seen", 1))
+            verify = world.verifying(ReaderBehind(world.chain, provider=SECOND))
             await verify()
             assert failed.get() == before + 1
 
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
     async def test_a_restarted_follower_has_the_verified_blocks(self, world: World) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
-            await world.says(("seen", 1))
-        await world.verifying(honest(world))()
+            await world.publishes(("seen", 1))
+        await world.verifying(correct_reader(world))()
         world.chain.mine()
 
-        async with world.followed(honest(world, FIRST)):
-            await world.says(("seen", 1), ("confirmed", 2))
+        async with world.followed(correct_reader(world, FIRST)):
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
     @pytest.mark.fault("W1")
     async def test_small_ones_need_a_second_provider_from_the_tiers_sum_on(
         self, world: World
     ) -> None:
         """Also after finality, until a second look has read their block."""
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, HALF)
             world.chain.mine(9)
             await world.is_at_head()
@@ -312,7 +317,7 @@ class TestWithTwoProviders:
 
             world.chain.mine(8)
             await world.is_at_head()
-            assert await world.second_look(honest(world))()
+            assert await world.second_look(correct_reader(world))()
             await world.deposits(9, HALF)
             world.chain.mine()
             await world.is_at_head()
@@ -323,19 +328,19 @@ class TestWithTwoProviders:
 class TestCoinsAtAddresses:
     @pytest.mark.fault("W1")
     async def test_a_rise_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
-        class Rich(FakeReader):
+        class ReaderWithExtraCoins(FakeReader):
             async def balances(self, holdings: Any, *, at: Any) -> Any:
                 return dict.fromkeys(await super().balances(holdings, at=at), LARGE)
 
         watched: set[str] = set()
-        async with world.followed(Rich(world.chain, watched, provider=FIRST)):
+        async with world.followed(ReaderWithExtraCoins(world.chain, watched, provider=FIRST)):
             world.chain.mine()
             await world.assigns(7)
             await world.has_activated()
             world.chain.mine(2)
             await until(lambda: has_published(world, 1))
 
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
             await world.is_at_head()
 
@@ -354,12 +359,12 @@ class TestCoinsAtAddresses:
             world.chain.mine()
             await world.is_at_head()
 
-            await world.verifying(honest(world))()
+            await world.verifying(correct_reader(world))()
             assert not await verified(world)
             world.chain.mine(8)
             await world.is_at_head()
-            assert await world.second_look(honest(world))()
-            await world.verifying(honest(world))()
+            assert await world.second_look(correct_reader(world))()
+            await world.verifying(correct_reader(world))()
 
             assert await verified(world)
             world.chain.mine()
@@ -381,11 +386,11 @@ class TestWithOneProvider:
         trust = PostgresTrust(world.engine)
         report = ReportTrust(trust, [world.policy])
         await report()
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
-            await world.says(("confirmed", 2))
-        async with world.followed(honest(world, FIRST)):
+            await world.publishes(("confirmed", 2))
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(8, 1)
             world.chain.mine(9)
             await world.is_at_head()
@@ -400,10 +405,10 @@ class TestWithOneProvider:
         assert observe.ONE_PROVIDER_USED.labels(NETWORK, USDC)._value.get() == LARGE
 
     async def test_go_on_when_the_span_is_over(self, world: World, capped: Policy) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
-            await world.says(("confirmed", 2))
+            await world.publishes(("confirmed", 2))
             await world.deposits(8, 1)
             world.chain.mine()
             await world.is_at_head()
@@ -414,33 +419,33 @@ class TestWithOneProvider:
                 )
 
             world.chain.mine()
-            await world.says(("confirmed", 2), ("seen", 1), ("confirmed", 2))
+            await world.publishes(("confirmed", 2), ("seen", 1), ("confirmed", 2))
 
     async def test_what_a_reorg_took_has_no_part_in_it(self, world: World, capped: Policy) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
-            await world.says(("confirmed", 2))
+            await world.publishes(("confirmed", 2))
             world.chain.reorg(1)
-            await world.says(("confirmed", 2), ("reverted", 3))
+            await world.publishes(("confirmed", 2), ("reverted", 3))
             await world.deposits(8, LARGE)
             world.chain.mine()
-            await world.says(("confirmed", 2), ("reverted", 3), ("confirmed", 2))
+            await world.publishes(("confirmed", 2), ("reverted", 3), ("confirmed", 2))
 
     async def test_go_on_when_a_second_provider_is_configured(
         self, world: World, capped: Policy
     ) -> None:
-        async with world.followed(honest(world, FIRST)):
+        async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE + 1)
             world.chain.mine(2)
             await world.is_at_head()
             assert await states(world) == ["seen"]
         world.policy = a_policy_of_two()
 
-        async with world.followed(honest(world, FIRST)):
-            await world.verifying(honest(world))()
+        async with world.followed(correct_reader(world, FIRST)):
+            await world.verifying(correct_reader(world))()
             world.chain.mine()
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.publishes(("seen", 1), ("confirmed", 2))
 
 
 async def has_published(world: World, count: int) -> bool:

@@ -57,7 +57,7 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
         "report-trust",
         "repeat-hints",
     }
-    assert set(service.remarks) == {f"network {NETWORK}", f"network {OTHER}"}
+    assert set(service.note_checks) == {f"network {NETWORK}", f"network {OTHER}"}
 
 
 async def test_verifies_deposits_where_a_second_provider_is_configured(
@@ -94,7 +94,7 @@ async def test_gives_operators_two_routes(service: Service) -> None:
 async def test_needs_two_operators_to_lift_a_halt_by_default(
     settings: ChainWatcherSettings, catalogue: Catalogue
 ) -> None:
-    whys = []
+    reasons = []
     for needs_two in (settings.chain_watcher.resuming_needs_two, False):
         group = settings.chain_watcher.model_copy(update={"resuming_needs_two": needs_two})
         service = Service(NAME, settings, group)
@@ -103,9 +103,9 @@ async def test_needs_two_operators_to_lift_a_halt_by_default(
             await close()
         [route] = service.order_routes
         assert route.needs_second is not None
-        whys.append(await route.needs_second(Order("ann", {"network": NETWORK}, b"")))
+        reasons.append(await route.needs_second(Order("ann", {"network": NETWORK}, b"")))
 
-    assert [why is None for why in whys] == [False, True]
+    assert [why is None for why in reasons] == [False, True]
 
 
 async def test_takes_back_only_with_a_reason_and_shows_it_to_the_second_operator(

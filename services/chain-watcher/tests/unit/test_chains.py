@@ -80,7 +80,7 @@ async def test_counts_a_node_whose_final_block_is_another() -> None:
     ("providers", "is_live", "levels"),
     [(1, True, ["warning"]), (2, True, []), (1, False, [])],
 )
-async def test_warns_of_a_live_network_that_one_provider_is_believed_about(
+async def test_warns_of_a_live_network_with_one_provider(
     settings: ChainWatcherSettings, providers: int, is_live: bool, levels: list[str]
 ) -> None:
     async with open_session() as session:

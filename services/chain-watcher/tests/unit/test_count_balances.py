@@ -30,7 +30,7 @@ from swap_chains.fake import FakeChain, FakeReader
 NOW = GENESIS_TIME + timedelta(days=1)
 
 
-class Forgetful(FakeReader):
+class ReaderWithoutHistory(FakeReader):
     """A full node without the state of blocks far below its head."""
 
     async def balances(self, holdings, *, at):  # type: ignore[no-untyped-def]
@@ -39,7 +39,7 @@ class Forgetful(FakeReader):
         return await super().balances(holdings, at=at)
 
 
-class Absent(FakeReader):
+class UnavailableReader(FakeReader):
     async def balances(self, holdings, *, at):  # type: ignore[no-untyped-def]
         raise ChainUnavailable(NETWORK, ["no answer"])
 
@@ -72,7 +72,7 @@ def added(block: Block) -> BlockAdded:
 
 
 async def test_a_catch_up_continues_over_blocks_with_pruned_state(chain: FakeChain) -> None:
-    count_balances = counting(Forgetful(chain))
+    count_balances = counting(ReaderWithoutHistory(chain))
 
     assert await count_balances.count([added(chain.blocks[0])], at=NOW) is None
     count = await count_balances.count([added(chain.blocks[-1])], at=NOW)
@@ -83,12 +83,15 @@ async def test_a_catch_up_continues_over_blocks_with_pruned_state(chain: FakeCha
 
 async def test_near_the_head_a_count_is_waited_for(chain: FakeChain) -> None:
     with pytest.raises(ChainUnavailable):
-        await counting(Absent(chain)).count([added(chain.blocks[1])], at=NOW)
+        await counting(UnavailableReader(chain)).count([added(chain.blocks[1])], at=NOW)
 
 
 async def test_of_a_final_block_it_may_be_too_late(chain: FakeChain) -> None:
     last = chain.blocks[-1]
-    assert await counting(Absent(chain)).count([added(last), BlocksFinalized(last)], at=NOW) is None
+    assert (
+        await counting(UnavailableReader(chain)).count([added(last), BlocksFinalized(last)], at=NOW)
+        is None
+    )
 
 
 async def test_a_transaction_mined_again_after_a_separate_reorg_is_looked_up(

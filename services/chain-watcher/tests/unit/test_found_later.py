@@ -80,7 +80,7 @@ class TestAFoundMovement:
         assert step.added_blocks == (block,)
         assert step.after.open == {}
 
-    def test_of_a_final_block_that_was_skipped_is_believed(self) -> None:
+    def test_of_a_final_block_that_was_skipped_is_accepted(self) -> None:
         watcher = Watcher()
         watcher.receives(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
 
@@ -147,7 +147,7 @@ class TestABlockThatDoesNotFit:
         with pytest.raises(BrokenChain, match=r"^.*: block 2 is no ancestor we know$"):
             three_blocks().receives(BlocksReverted(a_block(2, branch="b"), ()))
 
-    def test_of_a_reorg_to_the_last_final_block_is_believed_and_below_it_is_not(self) -> None:
+    def test_of_a_reorg_to_the_last_final_block_is_accepted_and_below_it_is_not(self) -> None:
         watcher = three_blocks()
         watcher.receives(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
 
@@ -166,7 +166,7 @@ class TestFinality:
         watcher.receives(BlocksFinalized(a_block(2)))
         assert watcher.watch.finalized_number == 3
 
-    def test_of_a_block_that_was_skipped_is_believed(self) -> None:
+    def test_of_a_block_that_was_skipped_is_accepted(self) -> None:
         watcher = three_blocks()
         watcher.receives(BlockAdded(a_block(9), ()))
 

@@ -173,7 +173,7 @@ def test_refuses_its_true_block_while_it_is_published_of_a_later_one() -> None:
     elsewhere = (published(a_deposit("one"), a_block(9)),)
 
     with pytest.raises(MovementsDenied, match="in block 9"):
-        missed(a_deposit("one"), stored=StoredMovements(frozenset(), {}, elsewhere=elsewhere))
+        missed(a_deposit("one"), stored=StoredMovements(frozenset(), {}, in_other_blocks=elsewhere))
 
 
 def test_recognizes_a_receipt_that_another_log_explains() -> None:

@@ -78,7 +78,7 @@ class AnyChain(RuleBasedStateMachine):
         self.watcher.receives(BlocksFinalized(self.chain[number][0]))
 
     @rule()
-    def repeat_the_last_block(self) -> None:
+    def repeat_last_block(self) -> None:
         block, movements = self.chain[-1]
         before = len(self.watcher.publications)
         self.watcher.receives(BlockAdded(block, movements))
@@ -101,7 +101,7 @@ class AnyChain(RuleBasedStateMachine):
             last[subject] = tracked.state
 
     @invariant()
-    def the_last_word_is_true(self) -> None:
+    def last_versions_match_the_chain(self) -> None:
         last: dict[object, TrackedMovement] = {
             t.movement.subject: t for t in self.watcher.publications
         }
@@ -124,7 +124,7 @@ class AnyChain(RuleBasedStateMachine):
             assert tracked.state is State.CONFIRMED or not deep
 
     @invariant()
-    def the_depth_never_falls(self) -> None:
+    def depth_never_decreases(self) -> None:
         depths: dict[object, tuple[bool, int]] = {}
         for tracked in self.watcher.publications:
             assert tracked.depth is not None
@@ -142,7 +142,7 @@ class AnyChain(RuleBasedStateMachine):
             assert block.parent_hash == parent.hash
 
     @invariant()
-    def only_what_can_change_is_kept_in_mind(self) -> None:
+    def only_open_movements_are_held(self) -> None:
         for tracked in self.watcher.watch.open.values():
             assert tracked.state is State.SEEN or tracked.movement.block.number > self.finalized
 

@@ -107,7 +107,7 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
     )
     windows = Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max)
     due, ended = service.wakes.on(MESSAGES_DUE), Wake()
-    due.keep_local_while(lambda: windows.free > 0)
+    due.set_local_condition(lambda: windows.free > 0)
     deliver_messages = DeliverMessages(
         PostgresDeliveries(service.engine, sealing),
         sender,

@@ -60,10 +60,10 @@ class TestCreateMessages:
         await notifier.endpoint("http://b.example", app_id=wants, wants_updates=True)
         progress = {"previous_status": "user_transfer_pending", "sequence": 2}
 
-        unwanted, rendered = await created(notifier, a_swap(app_id=other, **progress))
+        of_other_app, rendered = await created(notifier, a_swap(app_id=other, **progress))
         request_body, _ = await created(notifier, a_swap(app_id=wants, **progress))
 
-        assert (unwanted, rendered) == ([], 0)
+        assert (of_other_app, rendered) == ([], 0)
         assert request_body == ["swap.updated"]
 
     async def test_renders_nothing_for_apps_without_an_endpoint(self, notifier: Notifier) -> None:

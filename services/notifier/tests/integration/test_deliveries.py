@@ -12,7 +12,7 @@ from aiohttp import web
 
 from services.notifier.tests.factories import NOW, SEALING, a_swap, an_answer, sealed
 from services.notifier.tests.process_parts import DAY, KEEP, Notifier
-from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
+from services.notifier.tests.sink import Sink, answering, close_connection, never_answer
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import to_secret
@@ -99,7 +99,7 @@ class TestDelivering:
     async def test_n2_repeats_the_same_id_and_bytes_when_the_answer_was_lost(
         self, notifier: Notifier, sink: Sink
     ) -> None:
-        endpoint = await notifier.endpoint(sink.at("/hooks", hang_up))
+        endpoint = await notifier.endpoint(sink.at("/hooks", close_connection))
 
         async with notifier.delivering():
             await notifier.consume(a_swap(app_id=endpoint.app_id))
@@ -115,7 +115,7 @@ class TestDelivering:
         assert later - earlier == 5
 
     @pytest.mark.fault("N1")
-    async def test_n1_follows_the_schedule_and_then_gives_up(
+    async def test_n1_follows_the_schedule_and_then_abandons(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))

@@ -26,7 +26,7 @@ from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 
-FLOOD = sql("""
+INSERT_MANY = sql("""
 INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
                              attempts, due_at, created_at)
 SELECT 'msg_' || n, gen_random_uuid(), :endpoint_id, 1, :app_id, 'swap.completed', '{}', 'waiting',
@@ -56,10 +56,10 @@ class TestRows:
 
     @pytest.mark.fault("N9")
     async def test_n9_a_wrong_clock_is_reported(self, notifier: Notifier) -> None:
-        def ten_minutes_fast() -> datetime:
+        def clock_ten_minutes_ahead() -> datetime:
             return utc_now() + timedelta(minutes=10)
 
-        await CheckClock(DatabaseClock(notifier.engine), clock=ten_minutes_fast)()
+        await CheckClock(DatabaseClock(notifier.engine), clock=clock_ten_minutes_ahead)()
 
         skew = REGISTRY.get_sample_value("swap_notifier_clock_skew_seconds")
         assert skew == pytest.approx(600, abs=5)
@@ -76,12 +76,12 @@ class TestRows:
     async def test_n11_a_late_retry_has_its_lower_sequence(
         self, notifier: Notifier, sink: Sink
     ) -> None:
-        async def refuse_the_first(request: web.Request) -> web.StreamResponse:
+        async def refuse_first_request(request: web.Request) -> web.StreamResponse:
             is_first = json.loads(await request.read())["sequence"] == 1
             is_retry = len(sink.received) > 2
             return web.Response(status=503 if is_first and not is_retry else 204)
 
-        endpoint = await notifier.endpoint(sink.at("/hooks", refuse_the_first))
+        endpoint = await notifier.endpoint(sink.at("/hooks", refuse_first_request))
         swap = a_swap(app_id=endpoint.app_id, sequence=1)
         later = swap.model_copy(update={"sequence": 2, "status": "ls_transfer_pending"})
 
@@ -157,7 +157,7 @@ class TestRows:
         quiet = await notifier.endpoint(sink.at("/quiet"))
         async with notifier.engine.begin() as connection:
             values = {"endpoint_id": loud.id, "app_id": loud.app_id, "at": NOW, "number": 100_000}
-            await connection.execute(FLOOD, values)
+            await connection.execute(INSERT_MANY, values)
 
         async with notifier.delivering(windows=Windows(total_max=16, endpoint_max=8)):
             await sink.until(1, "/loud")

@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.notifier.tests.factories import INSIDE, NOW, SECRET, a_claim
-from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
+from services.notifier.tests.sink import Sink, answering, close_connection, never_answer
 from swap_notifier.adapters.guard import SystemNames, guarded_connector, raise_resolver_threads
 from swap_notifier.adapters.http_sender import HttpSender, retry_after_of
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC
@@ -40,14 +40,14 @@ async def attempt(url: str, **how: Any) -> Answer:
 
 @asynccontextmanager
 async def receiving(
-    talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    handler: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncIterator[int]:
     """Listen below HTTP, and return the port."""
-    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+    async with await asyncio.start_server(handler, "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1]
 
 
-class FlippingNames(AbstractResolver):
+class ChangingResolver(AbstractResolver):
     """A name that resolves to a public address at the check and to a private one at the dial."""
 
     def __init__(self, address: str, port: int) -> None:
@@ -110,13 +110,13 @@ class TestSend:
         assert list(sink.by_path()) == ["/"]
 
     async def test_reports_a_lost_answer(self, sink: Sink) -> None:
-        answer = await attempt(sink.at("/", hang_up))
+        answer = await attempt(sink.at("/", close_connection))
 
         assert answer.http_status is None
         assert answer.error
 
     @pytest.mark.fault("N3")
-    async def test_n3_gives_up_on_a_receiver_that_hangs(self, sink: Sink) -> None:
+    async def test_n3_times_out_on_a_receiver_that_hangs(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", never_answer), seconds=0.2)
 
         assert answer.http_status is None
@@ -162,13 +162,13 @@ class TestSend:
         assert answer.retry_after == timedelta(seconds=17)
 
     @pytest.mark.fault("N15")
-    async def test_n15_knows_the_status_whatever_is_asked_for(self, sink: Sink) -> None:
+    async def test_n15_returns_the_status_with_every_filter(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", answering(503, retry_after="9" * 5000)))
 
         assert (answer.http_status, answer.retry_after) == (503, None)
 
     @pytest.mark.fault("N3")
-    async def test_n3_gives_up_on_headers_that_drip(self) -> None:
+    async def test_n3_times_out_on_slow_headers(self) -> None:
         async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 200 OK\r\nx: ")
             while not writer.is_closing():
@@ -217,17 +217,17 @@ class TestStoredExchange:
 
     @pytest.mark.parametrize(("length", "is_cut"), [(4096, False), (4097, True), (10**6, True)])
     async def test_has_a_bounded_body(self, sink: Sink, length: int, is_cut: bool) -> None:
-        async def answer_at_length(_: web.Request) -> web.StreamResponse:
+        async def send_long_answer(_: web.Request) -> web.StreamResponse:
             return web.Response(text="x" * length)
 
-        answer = await attempt(sink.at("/", answer_at_length))
+        answer = await attempt(sink.at("/", send_long_answer))
 
         assert answer.response is not None
         assert answer.response.body == "x" * 4096
         assert answer.response.is_cut is is_cut
 
     async def test_has_the_request_where_there_was_no_answer(self, sink: Sink) -> None:
-        answer = await attempt(sink.at("/", hang_up))
+        answer = await attempt(sink.at("/", close_connection))
 
         assert answer.request_headers["webhook-event-type"] == "swap.completed"
         assert answer.response is None
@@ -239,7 +239,7 @@ class TestGuard:
     async def test_n6_refuses_a_name_that_turns_inside_after_it_was_checked(
         self, sink: Sink, address: str
     ) -> None:
-        names = FlippingNames(address, int(sink.url.rpartition(":")[2]))
+        names = ChangingResolver(address, int(sink.url.rpartition(":")[2]))
 
         answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)
 
@@ -260,7 +260,7 @@ class TestGuard:
     @pytest.mark.parametrize("address", INSIDE)
     @pytest.mark.fault("N5")
     async def test_n5_dials_nothing_that_leads_inside(self, address: str) -> None:
-        names = FlippingNames(address.partition("%")[0], 80)
+        names = ChangingResolver(address.partition("%")[0], 80)
 
         answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)
 
@@ -269,19 +269,19 @@ class TestGuard:
 
     @pytest.mark.fault("N5")
     async def test_n5_gives_the_same_answer_for_an_unknown_name(self) -> None:
-        class NoNames(FlippingNames):
+        class FailingResolver(ChangingResolver):
             async def resolve(self, *_: Any, **__: Any) -> list[ResolveResult]:
                 raise OSError(socket.EAI_NONAME, "Name or service not known")
 
         answer = await attempt(
-            "http://hooks.example.com/", loopback=False, resolver=NoNames("127.0.0.1", 80)
+            "http://hooks.example.com/", loopback=False, resolver=FailingResolver("127.0.0.1", 80)
         )
 
         assert answer.error == NOWHERE_PUBLIC
 
     @pytest.mark.fault("N6")
     async def test_n6_keeps_the_name_of_what_it_dials_by_its_address(self, sink: Sink) -> None:
-        names = FlippingNames("127.0.0.1", int(sink.url.rpartition(":")[2]))
+        names = ChangingResolver("127.0.0.1", int(sink.url.rpartition(":")[2]))
 
         await attempt("http://hooks.example.com/", resolver=names)
 
@@ -297,7 +297,7 @@ class TestGuard:
             writer.close()
 
         async with receiving(listen) as port:
-            names = FlippingNames("127.0.0.1", port)
+            names = ChangingResolver("127.0.0.1", port)
             await attempt(f"https://hooks.example.com:{port}/", resolver=names)
 
         assert b"hooks.example.com" in await greeting

@@ -131,7 +131,7 @@ class TestReplayingSince:
 
 
 class TestTesting:
-    async def test_sends_the_true_shape_about_nobodys_swap(
+    async def test_sends_the_true_shape_about_no_existing_swap(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
@@ -260,7 +260,7 @@ class TestAttemptLog:
         with pytest.raises(ValueError, match="is no place"):
             Place.from_text(replace(place, **changed).to_text())
 
-    async def test_knows_no_other_endpoint(self, notifier: Notifier) -> None:
+    async def test_serves_no_other_endpoint(self, notifier: Notifier) -> None:
         listed = ListSent(notifier.endpoints, notifier.messages)
 
         window = Window(limit=1, offset=0)

@@ -174,7 +174,7 @@ class TestSealingAnew:
 
         assert await store.stored() == before
 
-    async def test_leaves_and_counts_what_nothing_opens(self, open_store: Open) -> None:
+    async def test_keeps_and_counts_what_no_key_opens(self, open_store: Open) -> None:
         lost = open_store(FIRST)
         endpoint = await lost.endpoint()
         before = await lost.stored()

@@ -91,9 +91,9 @@ class TestRemoving:
             await notifier.switch.remove(endpoint.id, by=OWNER)
         with pytest.raises(DisabledByOperator):
             await notifier.endpoints.add(replace(endpoint, id=uuid4()), secret="x", most=9)
-        spelled_otherwise = replace(endpoint, id=uuid4(), url="https://A.example:443/./?again")
+        other_spelling = replace(endpoint, id=uuid4(), url="https://A.example:443/./?again")
         with pytest.raises(DisabledByOperator):
-            await notifier.endpoints.add(spelled_otherwise, secret="x", most=9)
+            await notifier.endpoints.add(other_spelling, secret="x", most=9)
 
         assert await notifier.switch.remove(endpoint.id, by=OPERATOR)
 

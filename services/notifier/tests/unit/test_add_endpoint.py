@@ -49,11 +49,11 @@ class OneName:
 
 
 def adding(
-    endpoints: NoEndpoints, environment: str, *, leads_to: Sequence[str] = ("93.184.215.14",)
+    endpoints: NoEndpoints, environment: str, *, host_addresses: Sequence[str] = ("93.184.215.14",)
 ) -> AddEndpoint:
     return AddEndpoint(
         endpoints,
-        OneName(*leads_to),
+        OneName(*host_addresses),
         environment=environment,
         allow_loopback=False,
         clock=lambda: NOW,
@@ -94,7 +94,7 @@ class TestAddEndpoint:
         endpoints = NoEndpoints()
 
         with pytest.raises(UrlRefused, match="no public address"):
-            await adding(endpoints, "test", leads_to=("93.184.215.14", address))(
+            await adding(endpoints, "test", host_addresses=("93.184.215.14", address))(
                 app_id=uuid4(), url="https://hooks.example.com/", wants_updates=False
             )
 

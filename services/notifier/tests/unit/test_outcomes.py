@@ -52,7 +52,7 @@ class TestOutcomeOf:
         assert outcome.due_at == NOW + PAUSES[0]
         assert outcome.disables is None
 
-    def test_gives_up_after_the_last_attempt(self) -> None:
+    def test_abandons_after_the_last_attempt(self) -> None:
         before = a_claim(attempts=len(PAUSES))
 
         assert outcome_of(before, an_answer(500), at=NOW, jitter_ppm=0).state is State.FAILED

@@ -65,7 +65,7 @@ class TestDestinationOf:
         with pytest.raises(UrlRefused):
             destination_of(url, is_live=False, loopback=False)
 
-    def test_wants_https_in_live(self) -> None:
+    def test_requires_https_in_live(self) -> None:
         with pytest.raises(UrlRefused, match="https"):
             destination_of("http://hooks.example.com", is_live=True, loopback=False)
 

@@ -71,16 +71,16 @@ async def build(service: Service) -> None:
     service.on_stop(session.close)
     gas_followers = _gas_followers(service, catalogue, market, session)
 
-    def knows_the_market() -> bool:
+    def has_market() -> bool:
         # A network that gives no answer closes its own routes, and no others.
         has_asked = all(each.has_asked for each in gas_followers.values())
         return load_market.is_loaded and bool(market.prices) and has_asked
 
     async def is_ready() -> None:
-        if not knows_the_market():
+        if not has_market():
             raise Unavailable("prices or inventory were not read yet")
 
-    app = quoter_app(endpoints, is_known=knows_the_market)
+    app = quoter_app(endpoints, is_known=has_market)
     service.serve(app, port=group.port, is_internal=True)
     service.ready_when("market", is_ready)
     _consume(service, group)

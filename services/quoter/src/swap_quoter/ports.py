@@ -13,7 +13,7 @@ class PricesUnreadable(Exception):
 
 
 class PriceSource(Protocol):
-    async def find_news(self) -> Mapping[str, Timed] | None:
+    async def find_updates(self) -> Mapping[str, Timed] | None:
         """Return every price if something changed since the last call, else None.
 
         :raises PricesUnreadable: the next call tries again.

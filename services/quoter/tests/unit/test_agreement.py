@@ -110,9 +110,9 @@ class TestChainFeeds:
         source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: NOW)
 
         feeds.answers = a_round(3000, age=59 * MINUTE)
-        assert await source.find_news() == ether(3000)
+        assert await source.find_updates() == ether(3000)
         feeds.answers = a_round(3000, age=61 * MINUTE)
-        assert await source.find_news() == ether(3000, age=61 * MINUTE)
+        assert await source.find_updates() == ether(3000, age=61 * MINUTE)
 
     async def test_that_disagree_with_the_file_close_the_routes_until_they_do_not(self) -> None:
         feeds, market = Feeds(), a_market()

@@ -100,10 +100,10 @@ class TestCheckAmount:
             check_amount(9, known)
         with pytest.raises(AboveMaximum) as too_much:
             check_amount(101, known)
-        with pytest.raises(InventoryTooSmall) as not_now:
+        with pytest.raises(InventoryTooSmall) as refused:
             check_amount(51, known)
         check_amount(50, known)
 
         assert too_little.value.limit_base_units == 10
         assert too_much.value.limit_base_units == 50
-        assert not_now.value.limit_base_units == 50
+        assert refused.value.limit_base_units == 50

@@ -20,19 +20,19 @@ from swap_contracts.quoting import QuoteAnswer, QuotesAnswer
 
 QUESTIONS = 200
 # Calls that transfer bytes or wait for them; the audit hook reports connects and lookups.
-MOVES = ("send", "sendall", "sendto", "sendmsg", "recv", "recv_into", "recvfrom", "recvmsg")
+SOCKET_CALLS = ("send", "sendall", "sendto", "sendmsg", "recv", "recv_into", "recvfrom", "recvmsg")
 IO_EVENTS = ("socket.", "open", "subprocess.", "os.posix_spawn", "os.exec", "os.fork")
 
 
 @dataclass
-class Counted:
+class CountedCalls:
     """Outgoing calls, by name."""
 
     calls: list[str] = field(default_factory=list)
     is_counting: bool = False
 
 
-COUNTED = Counted()
+COUNTED = CountedCalls()
 
 
 def _record_event(event: str, _arguments: tuple[Any, ...]) -> None:
@@ -44,8 +44,8 @@ sys.addaudithook(_record_event)  # cannot be removed; it records only during the
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
-    for name in MOVES:
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedCalls]:
+    for name in SOCKET_CALLS:
         monkeypatch.setattr(socket.socket, name, _counting(name))
     COUNTED.calls.clear()
     yield COUNTED
@@ -64,7 +64,7 @@ def _counting(name: str) -> Any:
 
 
 @contextmanager
-def counting(counted: Counted) -> Iterator[None]:
+def counting(counted: CountedCalls) -> Iterator[None]:
     counted.is_counting = True
     try:
         yield
@@ -72,7 +72,7 @@ def counting(counted: Counted) -> Iterator[None]:
         counted.is_counting = False
 
 
-def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
+def test_a_quote_touches_no_socket_and_no_file(counted: CountedCalls) -> None:
     app = an_app()
     question = a_question().model_dump()
     one = orjson.dumps(question)
@@ -93,7 +93,7 @@ def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
     assert len(QuotesAnswer.model_validate_json(answers[1][1]).outcomes) == 20
 
 
-def test_nor_could_it_wait_for_anybody() -> None:
+def test_nor_could_it_wait_for_another_transaction() -> None:
     """All I/O of this process needs an event loop, and none runs here."""
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
@@ -103,7 +103,7 @@ def test_nor_could_it_wait_for_anybody() -> None:
     assert status == 200
 
 
-def test_a_socket_would_be_counted(counted: Counted) -> None:
+def test_a_socket_would_be_counted(counted: CountedCalls) -> None:
     with counting(counted):
         here, there = socket.socketpair()
         here.send(b"?")

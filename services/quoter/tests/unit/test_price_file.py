@@ -52,10 +52,10 @@ class TestPriceFile:
         path.write_text('{"ETH": "3000"}')
         source = PriceFile(path)
 
-        first, again = await source.find_news(), await source.find_news()
+        first, again = await source.find_updates(), await source.find_updates()
         path.write_text('{"ETH": "3001"}')
         os.utime(path, ns=(1, 1))
-        changed = await source.find_news()
+        changed = await source.find_updates()
 
         assert first is not None
         assert again is None
@@ -64,7 +64,7 @@ class TestPriceFile:
 
     async def test_reports_that_it_cannot_be_read(self, tmp_path: Path) -> None:
         with pytest.raises(PricesUnreadable):
-            await PriceFile(tmp_path / "missing.json").find_news()
+            await PriceFile(tmp_path / "missing.json").find_updates()
 
 
 def follow_prices(source: PriceFile, market: Market) -> FollowPrices:

@@ -135,7 +135,7 @@ class TestPrice:
 
         assert rates.refuel is None
 
-    def test_receives_nothing_when_the_fees_eat_it_up(self) -> None:
+    def test_receives_nothing_when_the_fees_take_all(self) -> None:
         route = a_route()
         rates = rates_of(route, a_market(), refuel_usd_e18=None, now=NOW)
 

@@ -78,7 +78,7 @@ def answers_wrong_forms(carry_out: Method[Response]) -> Method[Response]:
     return answered
 
 
-def weighs_no_wrong_forms(needs_second: Method[str | None]) -> Method[str | None]:
+def skips_wrong_forms(needs_second: Method[str | None]) -> Method[str | None]:
     """Ask no second operator about an order with a wrong form: it is refused when it is read."""
 
     @wraps(needs_second)

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from pydantic import SecretStr
 
-from services.settler.tests.integration.on_anvil import here, node
+from services.settler.tests.integration.on_anvil import anvil_world, node
 from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.sql import sql
 from tests.plugins.invariants import OF_THE_SETTLER, Audit
 from tests.plugins.postgres import Database, emptying
 
-__all__ = ["here", "node"]  # fixtures
+__all__ = ["anvil_world", "node"]  # fixtures
 
 TABLES = """
 swap, deposit, intent, account, ledger_transaction, posting, earned_partner_fee, inventory,

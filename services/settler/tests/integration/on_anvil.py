@@ -41,7 +41,7 @@ class OnAnvil:
     async def mine(self, count: int = 1) -> None:
         await self.ask("anvil_mine", hex(count))
 
-    async def robbed(self, call: Call) -> str:
+    async def use_nonce_externally(self, call: Call) -> str:
         """Mine a transaction of our signer's key with the nonce of a payment in the pool."""
         world = self.world
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
@@ -88,7 +88,7 @@ def node(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-async def here(node: str, migrated: Callable[[str], str]) -> AsyncIterator[OnAnvil]:
+async def anvil_world(node: str, migrated: Callable[[str], str]) -> AsyncIterator[OnAnvil]:
     migrated("chain_watcher")
     signer = Account.from_key(SIGNER_KEY).address
     async with Deployer(node, OWNER_KEY) as owner:

@@ -116,6 +116,6 @@ class PostgresBooks:
                 place = {"network": row.network, "address": row.address}
                 await connection.execute(COUNTED, {**place, "time": at})
 
-    async def wait_for_the_quoter(self, duration: timedelta) -> None:
+    async def exceed_quoter_patience(self, duration: timedelta) -> None:
         async with self._engine.begin() as connection:
             await connection.execute(WAITED, {"duration": duration})

@@ -29,7 +29,7 @@ async def opened_source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     """Yield the source, with the same database as the destination."""
     async with opened_world(
         migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
-    ) as here:
-        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
-        await here.close_slots()
-        yield here
+    ) as source_world:
+        source_world.chain.give(SIGNER_HERE, NATIVE, 10**18)
+        await source_world.close_slots()
+        yield source_world

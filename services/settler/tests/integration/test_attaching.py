@@ -96,7 +96,7 @@ async def payouts(engine: Engine) -> list[int]:
     return [int(units) for (units,) in results]
 
 
-async def the_only_balance(engine: Engine) -> int:
+async def only_balance(engine: Engine) -> int:
     query = "SELECT id FROM account WHERE kind = 'suspense' AND balance <> 0"
     [[id]] = await rows(engine, query)
     return int(id)
@@ -292,7 +292,7 @@ class TestWhoMayAttach:
     async def test_is_an_operator_without_a_signature(self, run: Settler, engine: Engine) -> None:
         await run.deposits(a_transfer(kind="deposited"))
 
-        await attached_by_operator(run, engine, await the_only_balance(engine))
+        await attached_by_operator(run, engine, await only_balance(engine))
 
         assert await payouts(engine) == [PAYOUT]
         [results] = await rows(
@@ -306,7 +306,7 @@ class TestWhoMayAttach:
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
-        id = await the_only_balance(engine)
+        id = await only_balance(engine)
         admin = ClaimAdmin(
             pay_claimable=paying(run, engine), attach_claimable=attaching(run, engine)
         )
@@ -333,7 +333,7 @@ class TestWhoMayAttach:
         await run.deposits(a_transfer(token=NATIVE))
 
         with pytest.raises(Refused, match="another token"):
-            await attached_by_operator(run, engine, await the_only_balance(engine))
+            await attached_by_operator(run, engine, await only_balance(engine))
 
     async def test_is_no_operator_who_looked_at_another_balance(
         self, run: Settler, engine: Engine
@@ -341,7 +341,7 @@ class TestWhoMayAttach:
         await run.deposits(a_transfer(units=REQUESTED - 1))
 
         with pytest.raises(Refused, match="list it again"):
-            await attached_by_operator(run, engine, await the_only_balance(engine))
+            await attached_by_operator(run, engine, await only_balance(engine))
 
 
 class TestTwoAtOnce:
@@ -384,7 +384,7 @@ class TestTwoAtOnce:
         self, run: Settler, engine: Engine, first: str
     ) -> None:
         await run.deposits(a_transfer())
-        id = await the_only_balance(engine)
+        id = await only_balance(engine)
         order = Order(id, REQUESTED, USER, by="ann", reason="they proved it")
 
         async def attach() -> None:
@@ -410,7 +410,7 @@ class TestTwoAtOnce:
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
-        order = Order(await the_only_balance(engine), REQUESTED, USER, by="ann", reason="theirs")
+        order = Order(await only_balance(engine), REQUESTED, USER, by="ann", reason="theirs")
         await paying(run, engine)(order)
         # Before a signature for it, a reorg removes the deposit and adds it again.
         await run.deposits(a_transfer("reverted"))

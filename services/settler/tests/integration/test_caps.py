@@ -68,8 +68,8 @@ async def pass_time(world: World, duration: timedelta) -> None:
         values = {"duration": duration}
         older = "UPDATE outflow_spent SET until = until - CAST(:duration AS interval)"
         # A moved row may get the key of the next one, which moves later.
-        loose = "ALTER TABLE outflow_spent DROP CONSTRAINT outflow_spent_pkey"
-        await connection.execute(sql(loose))
+        drop_key = "ALTER TABLE outflow_spent DROP CONSTRAINT outflow_spent_pkey"
+        await connection.execute(sql(drop_key))
         await connection.execute(sql(older), values)
         await connection.execute(sql("ALTER TABLE outflow_spent ADD PRIMARY KEY (cap_id, until)"))
         for table, column in (("intent", "slot_at"), ("outflow_cap", "set_at")):
@@ -86,7 +86,7 @@ async def left(world: World) -> list[int]:
     return [row.sequence_number for row in await world.rows(query)]
 
 
-async def made_one_after_the_other(world: World, *numbers: int) -> None:
+async def order_reservations(world: World, *numbers: int) -> None:
     """Give payouts with the same creation time an order."""
     async with world.engine.begin() as connection:
         for place, number in enumerate(numbers):
@@ -123,7 +123,7 @@ class TestACap:
     ) -> None:
         await cap(world, 2)
         await world.confirmed_swaps(5)
-        await made_one_after_the_other(world, 3, 1, 5, 2, 4)
+        await order_reservations(world, 3, 1, 5, 2, 4)
 
         await world.send_everything()
         assert await left(world) == [3, 1]
@@ -168,13 +168,13 @@ class TestACap:
     async def test_lets_nothing_smaller_overtake_what_waits(self, world: World) -> None:
         await cap(world, 3)
         await world.confirmed_swaps(3)
-        await made_one_after_the_other(world, 1, 2, 3)
+        await order_reservations(world, 1, 2, 3)
         await worth(world, 1, 2)
         await worth(world, 2, 2)
 
         await world.send_everything()
         await world.confirmed_swaps(1, first=4)
-        await made_one_after_the_other(world, 0, 0, 0, 4)
+        await order_reservations(world, 0, 0, 0, 4)
         await world.send_everything()
         assert await left(world) == [1]
 
@@ -185,7 +185,7 @@ class TestACap:
     async def test_is_not_held_up_by_what_is_larger_than_all_of_it(self, world: World) -> None:
         await cap(world, 3)
         await world.confirmed_swaps(3)
-        await made_one_after_the_other(world, 1, 2, 3)
+        await order_reservations(world, 1, 2, 3)
         await worth(world, 1, 4)
 
         await world.send_everything()
@@ -203,7 +203,7 @@ class TestACap:
     ) -> None:
         await cap(world, 1)
         await world.confirmed_swaps(3)
-        await made_one_after_the_other(world, 1, 2, 3)
+        await order_reservations(world, 1, 2, 3)
         await world.send_everything()
         await came_from(world, 3, "ELSEWHERE")
         await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
@@ -233,7 +233,7 @@ class TestACap:
         async with world.engine.begin() as connection:
             others = "UPDATE swap SET app_id = :app_id WHERE sequence_number > 2"
             await connection.execute(sql(others), {"app_id": UUID(int=9)})
-        await made_one_after_the_other(world, 1, 2, 3, 4)
+        await order_reservations(world, 1, 2, 3, 4)
 
         await world.send_everything()
 
@@ -242,7 +242,7 @@ class TestACap:
     async def test_counts_a_refused_payment_only_when_it_leaves(self, world: World) -> None:
         await cap(world, 1)
         await world.confirmed_swaps(2)
-        await made_one_after_the_other(world, 1, 2)
+        await order_reservations(world, 1, 2)
         world.chain.refuse("0x00000000000000000000000000000000A0000001")
 
         await world.send_everything()
@@ -253,7 +253,7 @@ class TestACap:
         self, world: World
     ) -> None:
         await cap(world, 1)
-        await fails_on_the_chain(world)
+        await payment_reverts(world)
         assert await spent(world) == 0
 
         await world.send_everything()
@@ -265,7 +265,7 @@ class TestACap:
 
     async def test_has_room_for_the_next_when_a_payment_is_given_up(self, world: World) -> None:
         await cap(world, 1)
-        await fails_on_the_chain(world)
+        await payment_reverts(world)
         world.chain.refuse(a_recipient(1))
         await world.send_everything()
         assert await world.intent_states() == ["dead"]
@@ -283,7 +283,7 @@ class TestACap:
         of_network = CapName(DESTINATION)
         await keeping(world).set(of_network, CapLimit(MICROS, DAY), **OPERATOR_ORDER)
         await world.confirmed_swaps(2)
-        await made_one_after_the_other(world, 1, 2)
+        await order_reservations(world, 1, 2)
 
         await world.send_everything()
         assert await left(world) == [1]
@@ -303,7 +303,7 @@ class TestACap:
         assert await spent(world) == 2 * PAYOUT + 2 * MICROS
 
 
-async def fails_on_the_chain(world: World) -> None:
+async def payment_reverts(world: World) -> None:
     """Send a payment that reverts in a final block."""
     await world.confirmed_swaps(1)
     await world.send_everything()
@@ -343,7 +343,7 @@ class TestTheQueue:
     ) -> None:
         await cap(world, 1)
         await world.confirmed_swaps(3)
-        await made_one_after_the_other(world, 1, 2, 3)
+        await order_reservations(world, 1, 2, 3)
         await world.send_everything()
         waiting = await keeping(world).list_queued()
         last = waiting[-1].intent_id
@@ -402,7 +402,7 @@ class TestTheTreasurysOwnLimit:
 
     async def test_holds_up_nothing_by_what_is_larger_than_all_of_it(self, world: World) -> None:
         await world.confirmed_swaps(3)
-        await made_one_after_the_other(world, 1, 2, 3)
+        await order_reservations(world, 1, 2, 3)
         await worth(world, 1, 4)
         world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=3 * PAYOUT)
 
@@ -410,11 +410,11 @@ class TestTheTreasurysOwnLimit:
 
         assert await left(world) == [2, 3]
 
-    async def test_that_is_lowered_lets_go_what_fits_however_much_is_too_large(
+    async def test_that_is_lowered_admits_what_fits_beside_larger_payments(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(53)
-        await made_one_after_the_other(world, *range(1, 54))
+        await order_reservations(world, *range(1, 54))
         for number in range(1, 53):
             await worth(world, number, 4)
         world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=3 * PAYOUT)
@@ -442,7 +442,7 @@ class TestTheTreasurysOwnLimit:
     async def test_of_one_token_holds_up_no_other(self, world: World) -> None:
         alone = range(1, 18)
         await world.confirmed_swaps(18)
-        await made_one_after_the_other(world, *alone, 18)
+        await order_reservations(world, *alone, 18)
         await in_token(world, 18)
         for number in alone:
             await worth(world, number, 2)
@@ -456,13 +456,13 @@ class TestTheTreasurysOwnLimit:
 
     async def test_is_not_taken_by_who_must_not_be_paid(self, world: World) -> None:
         await world.confirmed_swaps(2)
-        await made_one_after_the_other(world, 1, 2)
+        await order_reservations(world, 1, 2)
         world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=PAYOUT)
         await world.send_everything()
         world.chain.mine()
         await settled(world)
         await world.confirmed_swaps(1, first=3)
-        await made_one_after_the_other(world, 3, 2)
+        await order_reservations(world, 3, 2)
         blocking = ManageBlockedAddresses(PostgresBlocked(world.engine), catalogue=world.catalogue)
         await blocking.block(BlockOrder((a_recipient(3),), None, "ann", "a court says so"))
         world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=PAYOUT)
@@ -510,7 +510,7 @@ class TestTwoLanesAtOnce:
         units: dict[int, int] = {n: chance.choice([1, 1, 2, 3]) for n in range(1, count + 1)}
         for number, payouts in units.items():
             await worth(world, number, payouts)
-        await made_one_after_the_other(world, *chance.sample(range(1, count + 1), count))
+        await order_reservations(world, *chance.sample(range(1, count + 1), count))
         lanes = [world.new_process(), await another_lane(world)]
         epochs = [world.epoch, world.epoch]
 

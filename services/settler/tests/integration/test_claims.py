@@ -22,7 +22,7 @@ from services.settler.tests.lane_harness import (
     a_deposit,
     a_recipient,
     a_sweep,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -66,7 +66,7 @@ def paying(
     )
 
 
-async def the_only_balance(world: World) -> int:
+async def only_balance(world: World) -> int:
     [row] = await world.rows(
         "SELECT id FROM account WHERE kind IN ('claimable', 'suspense') AND balance <> 0"
     )
@@ -90,18 +90,18 @@ async def a_failed_swap(world: World) -> int:
     """Return the balance of a swap with a failed payout and no refund address."""
     await world.requested(1)
     await world.settle(a_deposit(1))
-    return await the_only_balance(world)
+    return await only_balance(world)
 
 
 async def an_unmatched_transfer(world: World) -> int:
     await world.settle(a_deposit(5, **UNMATCHED))
-    return await the_only_balance(world)
+    return await only_balance(world)
 
 
 async def a_sweep_without_swap(world: World) -> int:
     await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
     await world.book_sweeps()
-    return await the_only_balance(world)
+    return await only_balance(world)
 
 
 EACH = pytest.mark.parametrize("waiting", [a_failed_swap, an_unmatched_transfer])
@@ -199,7 +199,7 @@ class TestABalance:
 
         killed_at(monkeypatch, point, send_payouts)
         if point == "settler.after_slot":
-            expect_other_nonces(monkeypatch)
+            expect_wrong_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()
         await world.send_everything()
@@ -247,14 +247,14 @@ class TestABalance:
 
     async def test_that_a_swap_may_still_come_for_waits(self, world: World) -> None:
         await world.settle(a_deposit(5))
-        id = await the_only_balance(world)
+        id = await only_balance(world)
 
         with pytest.raises(Refused, match="may still come"):
             await ordered(world, id)
         order = Order(id, REQUESTED, OWNER, by="ann", reason="nobody came")
         assert (await paying(world, later=timedelta(hours=7))(order)).to_address == OWNER
 
-    async def test_that_was_swept_from_nobodys_address_is_paid_once_no_swap_can_have_it(
+    async def test_that_was_swept_from_an_address_without_swap_is_paid_once_no_swap_can_have_it(
         self, world: World
     ) -> None:
         id = await a_sweep_without_swap(world)
@@ -274,7 +274,7 @@ class TestABalance:
         with pytest.raises(Unprocessable, match="went back"):
             await world.addressed(1)
 
-    async def test_that_was_swept_from_nobodys_address_is_not_paid_when_a_swap_has_it(
+    async def test_that_was_swept_from_an_address_without_swap_is_not_paid_when_a_swap_has_it(
         self, world: World
     ) -> None:
         id = await a_sweep_without_swap(world)

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_other_nonces
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_wrong_nonces
 from swap_runtime.errors import Unavailable
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 from tests.plugins.postgres import Database
@@ -132,7 +132,7 @@ class TestWhatCannotBeStored:
 
         with full_disk(database, "attempt"), pytest.MonkeyPatch.context() as patch:
             if storing == "after its nonce":
-                expect_other_nonces(patch)
+                expect_wrong_nonces(patch)
             for _ in range(2):
                 with pytest.raises(Unavailable):
                     await world.send_everything()

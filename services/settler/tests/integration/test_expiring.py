@@ -175,13 +175,13 @@ class TestExpireSwaps:
     async def test_waits_for_unread_messages_of_the_watcher(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
-        unheard = a_deposit_message("seen", number=99)
-        await watched(watcher, PAST, outbox_id=await publish(watcher, unheard.message_id))
+        undelivered = a_deposit_message("seen", number=99)
+        await watched(watcher, PAST, outbox_id=await publish(watcher, undelivered.message_id))
 
         await run.expire_swaps()
         assert await status(engine) == "user_transfer_pending"
 
-        await run.deposits(unheard)
+        await run.deposits(undelivered)
         await run.expire_swaps()
         assert await status(engine) == "expired"
 

@@ -41,7 +41,7 @@ OPERATOR_ORDER = {"by": "ann", "reason": "a transfer made by hand"}
 FEES = Fees(10**13, 10**13)
 FLOAT = 10**18
 STOLEN = 10**17
-THIEF = a_recipient(66)
+EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ async def a_foreign(
     world: World, nonce: int, *, call: Call | None = None, value: int = STOLEN
 ) -> str:
     """Send an external transaction with our signer's key."""
-    call = call or Call(to=THIEF, value=value, data=b"", gas_limit=21_000)
+    call = call or Call(to=EXTERNAL_RECIPIENT, value=value, data=b"", gas_limit=21_000)
     external = await world.sender.sign(call, nonce=nonce, fees=FEES)
     await world.sender.broadcast([external])
     world.chain.mine()
@@ -74,7 +74,7 @@ async def halted(world: World) -> None:
     assert "used by no transaction of ours" in signer.halted_reason
 
 
-async def overtaken(world: World, count: int = 1) -> str:
+async def with_used_nonce(world: World, count: int = 1) -> str:
     """Send payments, then have a final external transaction consume the nonce of the first."""
     await world.confirmed_swaps(count)
     await world.send_everything()
@@ -113,7 +113,7 @@ class TestAForeignNonce:
     async def test_s11_is_closed_by_its_proof_and_its_payments_leave_once_on_another(
         self, world: World
     ) -> None:
-        external = await overtaken(world, count=2)
+        external = await with_used_nonce(world, count=2)
 
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
@@ -137,7 +137,7 @@ class TestAForeignNonce:
 
     @pytest.mark.fault("S11")
     async def test_s11_books_what_it_took(self, world: World) -> None:
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
 
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
@@ -165,7 +165,7 @@ class TestAForeignNonce:
 
     @pytest.mark.fault("S11")
     async def test_s11_can_be_repeated_without_harm(self, world: World) -> None:
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
         await world.send_everything()
@@ -220,7 +220,7 @@ class TestAForeignNonce:
 
     @pytest.mark.fault("S11")
     async def test_s11_ends_what_a_reorg_has_taken_meanwhile(self, world: World) -> None:
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         await world.settle(a_deposit(1, version=3, state="reverted"))
 
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
@@ -236,7 +236,7 @@ class TestAForeignNonce:
     async def test_s11_keeps_its_proof_with_a_payment_that_is_given_up_later(
         self, world: World
     ) -> None:
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
         world.chain.refuse(a_recipient(1))
@@ -250,7 +250,7 @@ class TestAForeignNonce:
     async def test_s11_a_lane_that_looked_before_does_not_halt_it_again(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         halt_for = world.store.halt_for
 
         async def late(nonces: Collection[int], reason: str) -> None:
@@ -296,13 +296,13 @@ class TestTheProof:
 
     @pytest.mark.fault("S11")
     async def test_s11_is_refused_for_a_transaction_of_another_signer(self, world: World) -> None:
-        await overtaken(world)
+        await with_used_nonce(world)
 
         with pytest.raises(Refused, match="of no halted signer"):
             await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **OPERATOR_ORDER)
 
     @pytest.mark.fault("S11")
-    async def test_s11_frees_what_the_foreign_transaction_has_not_paid_and_nothing_else(
+    async def test_s11_frees_what_the_external_transaction_has_not_paid_and_nothing_else(
         self, world: World
     ) -> None:
         """Another settler with the same key and a separate ledger has paid one of the users."""
@@ -332,7 +332,7 @@ class TestTheProof:
 
     @pytest.mark.parametrize("is_signed", [False, True])
     @pytest.mark.fault("S11")
-    async def test_s11_what_is_paid_elsewhere_is_never_given_up_for_having_waited(
+    async def test_s11_an_external_payment_is_never_abandoned_for_waiting(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, is_signed: bool
     ) -> None:
         """Its nonce was used before any node had our transaction: a refund would pay twice."""
@@ -363,10 +363,10 @@ class TestTheProof:
         self, world: World
     ) -> None:
         """A transaction of another operator paid it, and a reorg can still remove it."""
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         call = paying(await paid_by(world, a_recipient(1)), a_recipient(1))
-        world.chain.authorize(THIEF)
-        other = FakeSender(world.chain, THIEF)
+        world.chain.authorize(EXTERNAL_RECIPIENT)
+        other = FakeSender(world.chain, EXTERNAL_RECIPIENT)
         await other.broadcast([await other.sign(call, nonce=0, fees=FEES)])
         world.chain.mine()
 
@@ -407,7 +407,7 @@ class TestTheProof:
     async def test_s11_locks_the_signer_after_the_payments_as_the_lane_does(
         self, world: World
     ) -> None:
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         async with transaction(world.engine) as lane:
             await lane.execute(sql("SELECT id FROM intent FOR UPDATE"), {})
             resuming = asyncio.ensure_future(
@@ -424,7 +424,7 @@ class TestTheProof:
         self, world: World
     ) -> None:
         """R3: a reorg replaced it by the external transaction, and the chain-watcher is behind."""
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
 
@@ -443,7 +443,7 @@ class TestTheProof:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The second one read before the first committed; the payment was sent again since."""
-        external = await overtaken(world)
+        external = await with_used_nonce(world)
         late = world.resuming()
         close = late._close_external_nonces._close
 
@@ -463,7 +463,7 @@ class TestTheProof:
 
 
 @pytest.mark.fault("S11")
-async def test_s11_a_sweep_on_a_foreign_nonce_is_tried_again(
+async def test_s11_a_sweep_on_an_external_nonce_is_retried(
     migrated: Callable[[str], str],
 ) -> None:
     migrated("chain_watcher")

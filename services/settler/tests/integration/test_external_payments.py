@@ -45,7 +45,7 @@ from tests.support.serving import client_of, post
 OPERATOR_ORDER = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 FEES = Fees(10**13, 10**13)
-THIEF = a_recipient(66)
+EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-async def pays(
+async def spend_payment_id(
     world: World, to_address: str, base_units: int = PAYOUT, *, signer: str = OTHER
 ) -> str:
     """Have another operator, or another holder of our key, use the id of the payment."""
@@ -68,7 +68,7 @@ async def pays(
     return signed.transaction_hash
 
 
-def long_after(world: World) -> World:
+def with_exceeded_limits(world: World) -> World:
     """Set the clock so that every payment has exceeded its time limit."""
     later = datetime.now(UTC) + timedelta(hours=3)
     return replace(world, clock=lambda: later, dwell=timedelta(hours=2))
@@ -95,7 +95,7 @@ async def balances(world: World) -> dict[str, int]:
 async def pay_externally(world: World, to_address: str, base_units: int = PAYOUT) -> str:
     """Run the lane after a final external transaction has used the id of its payment."""
     await world.confirmed_swaps(1)
-    external = await pays(world, to_address, base_units)
+    external = await spend_payment_id(world, to_address, base_units)
     await world.new_process()(epoch=world.epoch)
     world.chain.mine(4)
     await record_external_payment(world, external, to_address, base_units)
@@ -152,7 +152,7 @@ class TestExplaining:
         assert not await is_halted(world)
 
     async def test_what_its_id_was_spent_on_fails_and_is_claimable(self, world: World) -> None:
-        external = await pay_externally(world, THIEF)
+        external = await pay_externally(world, EXTERNAL_RECIPIENT)
         await world.refund_address(1, a_recipient(9))
 
         [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
@@ -165,12 +165,12 @@ class TestExplaining:
         await world.send_everything()
         assert not await is_halted(world)
 
-    async def test_what_our_own_key_made_elsewhere_ends_as_well(self, world: World) -> None:
+    async def test_an_external_payment_of_our_own_key_ends_as_well(self, world: World) -> None:
         """Its nonce was named before: ADR 0034."""
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        external = await pays(world, a_recipient(1), signer=SIGNER)
+        external = await spend_payment_id(world, a_recipient(1), signer=SIGNER)
         world.chain.mine(4)
         await record_external_payment(world, external, a_recipient(1))
         with pytest.raises(Refused, match="may be in a block"):
@@ -205,7 +205,7 @@ class TestExplaining:
 
     async def test_is_refused_until_it_is_final(self, world: World) -> None:
         await world.confirmed_swaps(1)
-        external = await pays(world, a_recipient(1))
+        external = await spend_payment_id(world, a_recipient(1))
         with pytest.raises(Refused, match="in no final block"):
             await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
         world.chain.mine(4)
@@ -249,28 +249,30 @@ class TestExplainingAClaim:
     """A claim belongs to no swap, and its balance has no other id at the Treasury."""
 
     @pytest.fixture
-    async def external(self, there: World, to_address: str) -> str:
+    async def external(self, other_world: World, to_address: str) -> str:
         transfer = {"kind": "native_received", "sequence_number": None}
         # The owner's funding is there as well; otherwise a theft would leave nothing to owe.
-        await there.settle(a_deposit(5, **transfer), a_deposit(6, from_address=FUNDER, **transfer))
-        [waiting] = await there.rows("SELECT id FROM account WHERE kind = 'suspense'")
-        work = PostgresClaimUnitOfWork(there.engine, consumer="settler")
+        await other_world.settle(
+            a_deposit(5, **transfer), a_deposit(6, from_address=FUNDER, **transfer)
+        )
+        [waiting] = await other_world.rows("SELECT id FROM account WHERE kind = 'suspense'")
+        work = PostgresClaimUnitOfWork(other_world.engine, consumer="settler")
         pay = PayClaimable(
             work,
-            catalogue=there.catalogue,
-            clock=there.clock,
-            swap_messages=there.swap_messages,
+            catalogue=other_world.catalogue,
+            clock=other_world.clock,
+            swap_messages=other_world.swap_messages,
             prices=FixedPrices(),
         )
         await pay(Order(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))
-        external = await pays(there, to_address, REQUESTED)
-        await there.new_process()(epoch=there.epoch)
-        there.chain.mine(4)
-        await record_external_payment(there, external, to_address, REQUESTED)
+        external = await spend_payment_id(other_world, to_address, REQUESTED)
+        await other_world.new_process()(epoch=other_world.epoch)
+        other_world.chain.mine(4)
+        await record_external_payment(other_world, external, to_address, REQUESTED)
         return external
 
     @pytest.fixture
-    async def there(self, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async def other_world(self, migrated: Callable[[str], str]) -> AsyncIterator[World]:
         migrated("chain_watcher")
         async with opened_world(migrated("settler"), SOURCE) as world:
             world.chain.authorize(OTHER)
@@ -280,20 +282,25 @@ class TestExplainingAClaim:
         ("to_address", "end", "state", "left"),
         [
             (a_recipient(1), "made", "confirmed", {}),
-            (THIEF, "left", "broadcast", {"in_flight": -REQUESTED, "payout_suspense": REQUESTED}),
+            (
+                EXTERNAL_RECIPIENT,
+                "left",
+                "broadcast",
+                {"in_flight": -REQUESTED, "payout_suspense": REQUESTED},
+            ),
         ],
     )
     async def test_is_made_or_left_and_blocks_no_other(
-        self, there: World, external: str, end: str, state: str, left: dict[str, int]
+        self, other_world: World, external: str, end: str, state: str, left: dict[str, int]
     ) -> None:
-        [ended] = await explaining(there)(SOURCE, external, **OPERATOR_ORDER)
+        [ended] = await explaining(other_world)(SOURCE, external, **OPERATOR_ORDER)
 
         assert (ended.end, ended.swap_id) == (end, None)
-        assert await there.intent_states() == [state]
-        assert await balances(there) == left
-        await there.resuming()(SOURCE, **OPERATOR_ORDER)
-        await there.send_everything()
-        assert not await is_halted(there)
+        assert await other_world.intent_states() == [state]
+        assert await balances(other_world) == left
+        await other_world.resuming()(SOURCE, **OPERATOR_ORDER)
+        await other_world.send_everything()
+        assert not await is_halted(other_world)
 
 
 class TestPaidByAnother:
@@ -318,11 +325,11 @@ class TestPaidByAnother:
         assert newest.is_cancel is is_cancelled
         ours = {newest.h: world.chain.pool[newest.h]}
         world.chain.pool.clear()
-        await pays(world, a_recipient(1))
+        await spend_payment_id(world, a_recipient(1))
         world.chain.pool.update(ours)
         world.chain.mine(4)
 
-        await long_after(world).close_slots()
+        await with_exceeded_limits(world).close_slots()
 
         assert await world.intent_states() == ["broadcast"]
         assert await status(world) == "ls_transfer_pending"
@@ -343,16 +350,16 @@ async def test_what_another_paid_is_waited_for_until_it_is_final(
     world.chain.refuse(a_recipient(1))
     world.chain.mine(4)
     world.chain.refuse(a_recipient(1), refuses=False)
-    await pays(world, a_recipient(1))
+    await spend_payment_id(world, a_recipient(1))
 
     with pytest.raises(Unavailable, match="not final"):
-        await long_after(world).close_slots()
+        await with_exceeded_limits(world).close_slots()
     assert await world.intent_states() == ["broadcast"]
     if is_gone:
         world.chain.reorg(1)
         world.chain.pool.clear()
     world.chain.mine(4)
-    await long_after(world).close_slots()
+    await with_exceeded_limits(world).close_slots()
 
     assert await world.intent_states() == ["dead" if is_gone else "broadcast"]
     assert await is_halted(world) is not is_gone

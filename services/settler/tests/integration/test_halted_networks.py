@@ -21,7 +21,7 @@ from services.settler.tests.lane_harness import (
     SOURCE,
     World,
     a_recipient,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from swap_runtime.errors import Refused
 from swap_runtime.postgres.database import Engine, create_engine
@@ -94,8 +94,8 @@ async def world(migrated: Callable[[str], str], halts: Watcher) -> AsyncIterator
 @pytest.fixture
 async def refunding(migrated: Callable[[str], str], world: World) -> AsyncIterator[World]:
     """Return the world of the lane that refunds, with the same database."""
-    async with opened_world(migrated("settler"), SOURCE, beside_another=True) as here:
-        yield here
+    async with opened_world(migrated("settler"), SOURCE, beside_another=True) as source_world:
+        yield source_world
 
 
 async def change(world: World, statement: str) -> None:
@@ -157,7 +157,7 @@ async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
     await world.confirmed_swaps(1)
     send, store = world.new_process(), getattr(world.store, storing)
     if storing == "store_attempts":
-        expect_other_nonces(monkeypatch)
+        expect_wrong_nonces(monkeypatch)
 
     async def halted_meanwhile(*arguments: Any, **more: Any) -> Any:
         await halts.halt(DESTINATION)

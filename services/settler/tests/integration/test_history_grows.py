@@ -186,7 +186,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "lane_statements.SIGNER_BALANCE": {"address": "treasury"},
     "lane_statements.MARK_SENT": {"hash": HASHES, "sent_ago": [timedelta(0)] * len(HASHES)},
-    "losses.LOST": {"span": timedelta(days=1)},
+    "losses.COUNTED_LOSSES": {"span": timedelta(days=1)},
     "outflow_statements.ADD_SPENT": {"cap_id": [1], "spent": ["1"]},
     "outflow_statements.ADD_COUNTED": {
         "intent_id": OUTPUTS[:5],
@@ -255,7 +255,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "succeeded": [True] * len(REQUESTED),
     },
     "external_payments.CLAIMABLE_OF": {"swap_id": SWAPS[-1], "deposit_id": None},
-    "external_payments.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(REQUESTED)},
+    "external_payments.SET_SLOT_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(REQUESTED)},
     "treasury_withdrawals.MARK_BOOKED": {"ids": ids("withdrawal", REQUESTED)},
 }
 # These get existing open rows, which they write again.

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_other_nonces
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_wrong_nonces
 from swap_chains.ports import Call, Fees
 from swap_runtime.postgres.leases import Lease
 from swap_settler.paying.lane import Lane
@@ -91,7 +91,7 @@ async def test_m13_a_retired_signer_signs_for_the_nonces_that_it_has(
     """Its process ended between nonce and signature, and restarted with the setting."""
     await old.confirmed_swaps(1)
     with monkeypatch.context() as patch:
-        expect_other_nonces(patch)
+        expect_wrong_nonces(patch)
         patch.setattr(old.store, "store_attempts", _dies)
         with pytest.raises(ConnectionAbortedError):
             await old.send_everything()

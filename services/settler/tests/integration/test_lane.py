@@ -19,7 +19,7 @@ from services.settler.tests.lane_harness import (
     World,
     a_deposit,
     a_recipient,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake.chain import NODE
@@ -46,7 +46,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 def sending_killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     killed_at(monkeypatch, point, send_payouts)
     if point in ("settler.after_slot", "settler.after_sign_anew"):
-        expect_other_nonces(monkeypatch)
+        expect_wrong_nonces(monkeypatch)
 
 
 class TestACrash:
@@ -362,7 +362,7 @@ class TestADeathProof:
 
         async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
             results = await of_one(hashes)
-            return {h: (*words, _otherwise(words[0], succeeded)) for h, words in results.items()}
+            return {h: (*words, _with_outcome(words[0], succeeded)) for h, words in results.items()}
 
         monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
         await world.close_slots()
@@ -373,7 +373,7 @@ class TestADeathProof:
         assert await world.intent_states() == ["reserved"]
 
 
-def _otherwise(report: NodeReceipt, succeeded: bool) -> NodeReceipt:
+def _with_outcome(report: NodeReceipt, succeeded: bool) -> NodeReceipt:
     """Return the report of another node: it succeeded, or failed in another block."""
     receipt = report.receipt
     assert receipt is not None
@@ -400,7 +400,7 @@ class TestASlotThatLostItsPayments:
     async def test_is_filled_by_the_same_lane_too(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        expect_other_nonces(monkeypatch)
+        expect_wrong_nonces(monkeypatch)
         await world.confirmed_swaps(1)
         send = world.new_process()
         keep = world.store.store_attempts
@@ -500,7 +500,7 @@ class TestAHaltedSigner:
     async def test_stores_nothing_that_it_signs(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        expect_other_nonces(monkeypatch)
+        expect_wrong_nonces(monkeypatch)
         await world.confirmed_swaps(1)
         send = world.new_process()
         keep = world.store.store_attempts

@@ -29,7 +29,7 @@ from services.settler.tests.lane_harness import (
     a_funding,
     a_recipient,
     a_request,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from services.settler.tests.recovery_harness import fencing
 from swap_chains.events import Block
@@ -56,9 +56,17 @@ SCHEDULES: Final = int(os.environ.get("SCHEDULES", "100"))
 SEED: Final = int(os.environ.get("SCHEDULES_SEED", "1"))
 ACTS_PER_SWAP: Final = 8
 ROUNDS_MAX: Final = 40
-OF_A_SWAP: Final = ("deposit", "deposit", "deposit", "reorg_deposit", "address", "refuse", "accept")
-OF_THE_LANES: Final = (
-    "send", "send", "send", "die", "die", "rebroadcast", "replace", "become_dear", "become_cheap",
+SWAP_STEPS: Final = (
+    "deposit",
+    "deposit",
+    "deposit",
+    "reorg_deposit",
+    "address",
+    "refuse",
+    "accept",
+)
+LANE_STEPS: Final = (
+    "send", "send", "send", "crash", "crash", "rebroadcast", "replace", "raise_fees", "lower_fees",
     "mine", "mine", "mine", "forget", "reorg", "close", "close", "report", "report", "work_out",
     "work_out",
 )  # fmt: skip
@@ -80,7 +88,7 @@ SELECT sequence_number AS number, status,
             AND deposit_id IS NOT NULL) AS is_back_alone
 FROM swap ORDER BY number
 """
-TIME_PASSES: Final = "UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING id"
+MAKE_DUE: Final = "UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING id"
 HALTED: Final = "SELECT halted_reason FROM signer WHERE halted_reason IS NOT NULL"
 
 
@@ -89,7 +97,7 @@ def killed_at(point: str) -> Iterator[None]:
     """Kill the lane at a point, if it reaches it."""
     with dying_at(point, send_payouts, replace_stuck, start_refunds) as patch:
         if point == "settler.after_slot":
-            expect_other_nonces(patch)
+            expect_wrong_nonces(patch)
         yield
 
 
@@ -114,7 +122,7 @@ class Watcher:
             for key, known in self._reported.items()
             if key not in there and known.state != "reverted"
         ]
-        messages = [self._next(log) for log in (*there.values(), *gone) if self._is_news(log)]
+        messages = [self._next(log) for log in (*there.values(), *gone) if self._is_newer(log)]
         if messages:
             await self._settle(messages)
 
@@ -142,7 +150,7 @@ class Watcher:
             base_units=str(int(log.data, 16)),
         )
 
-    def _is_news(self, log: PayoutChanged) -> bool:
+    def _is_newer(self, log: PayoutChanged) -> bool:
         known = self._reported.get(log.intent_id)
         return known is None or known.model_copy(update={"version": 1}) != log.model_copy(
             update={"version": 1}
@@ -173,7 +181,7 @@ class Side:
     async def send(self) -> None:
         await self._send(epoch=self.world.epoch)
 
-    async def die(self) -> None:
+    async def crash(self) -> None:
         with killed_at(self._random.choice(POINTS)):
             await self._random.choice((self.send, self.replace, self.work_out))()
         self.start_anew()
@@ -197,10 +205,10 @@ class Side:
     async def mine(self) -> None:
         self.world.chain.mine(self._random.randint(1, 3))
 
-    async def become_dear(self) -> None:
+    async def raise_fees(self) -> None:
         self.world.chain.base_fee = 10 * BASE_FEE
 
-    async def become_cheap(self) -> None:
+    async def lower_fees(self) -> None:
         self.world.chain.base_fee = BASE_FEE
 
     async def forget(self) -> None:
@@ -229,9 +237,9 @@ class Side:
     async def fence(self) -> None:
         """Assign the nonces that a recovery closes, as the lane does."""
         if await fencing(self.world)(epoch=self.world.epoch):
-            self._send.notice_slots()
+            self._send.expect_unsigned_slots()
 
-    async def go_on(self) -> None:
+    async def run_round(self) -> None:
         """Run the lane and its chain until no work is due at this time."""
         self.world.chain.base_fee = BASE_FEE
         await self.work_out()
@@ -245,7 +253,7 @@ class Side:
         await self.report()
 
 
-class Play:
+class ScheduleRun:
     """Swaps with their deposits, and the two lanes that pay out and refund."""
 
     def __init__(self, there: World, here: World, random: Random) -> None:
@@ -270,12 +278,12 @@ class Play:
         funding = DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=NOW, trace_id="t")
         await self._world.settle(funding)
 
-    async def act(self) -> None:
-        if self.random.random() < len(OF_A_SWAP) / (len(OF_A_SWAP) + len(OF_THE_LANES)) + 0.2:
-            await getattr(self, self.random.choice(OF_A_SWAP))(self.random.randint(1, SWAPS))
+    async def take_random_step(self) -> None:
+        if self.random.random() < len(SWAP_STEPS) / (len(SWAP_STEPS) + len(LANE_STEPS)) + 0.2:
+            await getattr(self, self.random.choice(SWAP_STEPS))(self.random.randint(1, SWAPS))
         else:
             side = self.random.choice((self.there, self.here))
-            await getattr(side, self.random.choice(OF_THE_LANES))()
+            await getattr(side, self.random.choice(LANE_STEPS))()
 
     async def deposit(self, number: int) -> None:
         await self._deposit(number, "confirmed")
@@ -301,11 +309,11 @@ class Play:
         side = self.random.choice((self.there, self.here))
         side.world.chain.refuse(a_recipient(number), refuses=False)
 
-    async def come_to_rest(self) -> None:
+    async def run_until_idle(self) -> None:
         for _ in range(ROUNDS_MAX):
-            await self._world.rows(TIME_PASSES)
+            await self._world.rows(MAKE_DUE)
             for side in (self.there, self.here):
-                await side.go_on()
+                await side.run_round()
             if not await self._world.rows(UNDER_WAY):
                 return
         raise AssertionError(f"it never comes to rest: {await self._world.rows(UNDER_WAY)}")
@@ -342,12 +350,12 @@ class Play:
 
 
 @asynccontextmanager
-async def opened(url: str, random: Random) -> AsyncIterator[Play]:
+async def opened(url: str, random: Random) -> AsyncIterator[ScheduleRun]:
     async with (
         opened_world(url, DESTINATION) as there,
         opened_world(url, SOURCE, beside_another=True) as here,
     ):
-        yield Play(there, here, random)
+        yield ScheduleRun(there, here, random)
 
 
 @pytest.mark.parametrize("schedule", range(-(-SCHEDULES // SWAPS)))
@@ -356,11 +364,11 @@ async def test_every_swap_is_paid_out_or_back_or_owed(
 ) -> None:
     migrated("chain_watcher")
     random = Random(f"{SEED}/{schedule}")
-    async with opened(migrated("settler"), random) as play:
-        await play.begin()
+    async with opened(migrated("settler"), random) as schedule_run:
+        await schedule_run.begin()
         for _ in range(SWAPS * ACTS_PER_SWAP):
-            await play.act()
-        await play.come_to_rest()
+            await schedule_run.take_random_step()
+        await schedule_run.run_until_idle()
 
-        ends = await play.check()
+        ends = await schedule_run.check()
         assert len(ends) > 1, "schedules that differ end differently"

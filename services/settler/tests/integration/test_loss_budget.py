@@ -136,13 +136,13 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
 
 
 @pytest.mark.fault("R5")
-async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
+async def test_r5_a_loss_that_is_lifted_while_it_is_compared_stops_nothing_again(
     world: World,
 ) -> None:
     await lost(world)
     losses, guard = PostgresLosses(world.engine), guarding(world)
     await guard()
-    [counted] = (await losses.lost(DAY)).values()
+    [counted] = (await losses.counted_losses(DAY)).values()
     await guard.lift(SOURCE, **OPERATOR_ORDER)
 
     assert not await losses.stop(SOURCE, because="late", last_lifted=counted.last_lifted)

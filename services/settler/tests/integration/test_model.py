@@ -122,7 +122,7 @@ class SettlerMachine(RuleBasedStateMachine):
         self._run(self.model.send(self._swap(which), REQUESTED, **kind))
 
     @rule()
-    def pay_for_no_swap(self) -> None:
+    def pay_without_a_swap(self) -> None:
         unmatched = {"kind": "native_received", "sequence_number": None}
         self._run(self.model.send(UNKNOWN_SWAP, REQUESTED, **unmatched))
 
@@ -174,26 +174,26 @@ class SettlerMachine(RuleBasedStateMachine):
     def crash_lane(self, network: str, point: str) -> None:
         side = self.model.sides[network]
 
-        async def die() -> None:
+        async def crash() -> None:
             with killed_at(point):
                 for step in (side.send, side.replace, side.work_out):
                     await self._tried(step)
             side.start_anew()
 
-        self._run(die())
+        self._run(crash())
 
     @rule(network=NETWORKS)
-    def act_as_zombie(self, network: str) -> None:
-        self._run(self.model.act_as_zombie(network))
+    def send_with_lost_lease(self, network: str) -> None:
+        self._run(self.model.send_with_lost_lease(network))
 
     @rule(network=NETWORKS, step=st.sampled_from(["mine", "mine", "mine", "reorg", "forget"]))
     def change_chain(self, network: str, step: str) -> None:
         self._run(getattr(self.model.sides[network], step)())
 
-    @rule(network=NETWORKS, is_dear=st.booleans())
-    def change_fees(self, network: str, is_dear: bool) -> None:
+    @rule(network=NETWORKS, is_high=st.booleans())
+    def change_fees(self, network: str, is_high: bool) -> None:
         side = self.model.sides[network]
-        self._run(side.become_dear() if is_dear else side.become_cheap())
+        self._run(side.raise_fees() if is_high else side.lower_fees())
 
     @precondition(lambda self: self.model.methods)
     @rule(which=ANY, network=NETWORKS, refuses=st.booleans())
@@ -204,7 +204,7 @@ class SettlerMachine(RuleBasedStateMachine):
     @rule(network=NETWORKS, is_reachable=st.booleans())
     def node(self, network: str, is_reachable: bool) -> None:
         chain = self.model.sides[network].world.chain
-        chain.come_up() if is_reachable else chain.go_down()
+        chain.make_available() if is_reachable else chain.make_unavailable()
 
     @rule(network=NETWORKS)
     def use_nonce_elsewhere(self, network: str) -> None:
@@ -274,8 +274,8 @@ class SettlerMachine(RuleBasedStateMachine):
             self._runner.close()
 
     async def _finish(self) -> None:
-        await self.model.heal()
-        await self.model.come_to_rest()
+        await self.model.restore_services()
+        await self.model.run_until_idle()
         self.ends.update(await self.model.check())
 
     async def _close(self) -> None:

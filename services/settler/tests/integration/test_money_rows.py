@@ -34,6 +34,6 @@ async def test_a_deposit_ends_as_its_row_states(
     )
     books = PostgresBooks(engine, watcher)
 
-    await MoneyRowRunner(row, method, settler, books).play(has_address=True)
+    await MoneyRowRunner(row, method, settler, books).run(has_address=True)
 
     await check(row, books, has_address=True, cost=COST)

@@ -62,9 +62,9 @@ async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterato
 
 
 @pytest.fixture
-async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_source(migrated) as here:
-        yield here
+async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_source(migrated) as source_world:
+        yield source_world
 
 
 async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
@@ -76,11 +76,11 @@ async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
 
 
 async def ids_asked(
-    monkeypatch: pytest.MonkeyPatch, world: World, here: World, prove: ProveRecovery
+    monkeypatch: pytest.MonkeyPatch, world: World, source_world: World, prove: ProveRecovery
 ) -> int:
     """Return the number of calls to the chains in one more round."""
     calls = 0
-    for side in (world, here):
+    for side in (world, source_world):
 
         async def simulate(*_: Any, **__: Any) -> Any:
             nonlocal calls
@@ -160,7 +160,7 @@ async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: 
     assert (retained.deposit_id, retained.kind) == (a_deposit(7).body.deposit_id, "deposit")
 
 
-async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
+async def late_coins_of_a_restore(world: World, source_world: World) -> Envelope[Any]:
     """Send coins to an older address after the restore, besides a payment without a swap."""
     await world.settle(a_funding(1))
     await world.addressed(1, refund=True)
@@ -176,7 +176,7 @@ async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
     since = {"block_time": await began(world) + timedelta(minutes=1), "came_after": NOW}
     late = a_rise(1, nth=1, **since)
     await world.settle(late)
-    for side in (world, here):
+    for side in (world, source_world):
         await fence(side)
     return late
 
@@ -184,15 +184,15 @@ async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
 @pytest.mark.breaks_invariants("I-27")
 @pytest.mark.fault("P6")
 async def test_p6_late_coins_that_are_split_otherwise_stay_held(
-    world: World, here: World, watcher: Engine
+    world: World, source_world: World, watcher: Engine
 ) -> None:
     """Their refund was lost, and has the id of a deposit that is not read again."""
-    late = await late_coins_of_a_restore(world, here)
+    late = await late_coins_of_a_restore(world, source_world)
 
-    assert not await proven(watcher, world, here)  # more coins may be there
+    assert not await proven(watcher, world, source_world)  # more coins may be there
     counted = await began(world) + timedelta(hours=1)
     await followed(watcher, address_of(1), counted_time=counted)
-    assert await proven(watcher, world, here)
+    assert await proven(watcher, world, source_world)
 
     retained = await finishing(world).list_retained()
     assert late.body.deposit_id in [one.deposit_id for one in retained]
@@ -201,21 +201,21 @@ async def test_p6_late_coins_that_are_split_otherwise_stay_held(
 
 @pytest.mark.breaks_invariants("I-27")
 async def test_a_recovery_shows_how_many_addresses_it_waits_for(
-    world: World, here: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
+    world: World, source_world: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await late_coins_of_a_restore(world, here)
-    prove = proving(world, here)
+    await late_coins_of_a_restore(world, source_world)
+    prove = proving(world, source_world)
     await prove()  # it stores the heads first
-    for side in (world, here):
+    for side in (world, source_world):
         side.chain.mine(4)
-    await has_read(watcher, world, here)
+    await has_read(watcher, world, source_world)
     assert not await prove()
 
     [waited] = (await status_of(world, prove))["addresses"]
     assert (waited["network"], waited["uncounted"]) == (SOURCE, 1)
     assert waited["waits_for"].startswith(COUNTS)
     assert measured() == 1
-    assert await ids_asked(monkeypatch, world, here, prove) == 0  # unknown ids stay unknown
+    assert await ids_asked(monkeypatch, world, source_world, prove) == 0  # unknown ids stay unknown
 
     counted = await began(world) + timedelta(hours=1)
     await followed(watcher, address_of(1), counted_time=counted)

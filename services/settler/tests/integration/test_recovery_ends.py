@@ -60,9 +60,9 @@ async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterato
 
 
 @pytest.fixture
-async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_source(migrated) as here:
-        yield here
+async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_source(migrated) as source_world:
+        yield source_world
 
 
 async def proven(watcher: Engine, *worlds: World) -> bool:
@@ -164,11 +164,11 @@ class TestEnds:
         await proving(world)()
         world.chain.mine(4)
         await has_read(watcher, world)
-        world.chain.go_down()
+        world.chain.make_unavailable()
 
         with pytest.raises(Unavailable):
             await proving(world)()
-        world.chain.come_up()
+        world.chain.make_available()
 
         assert await proving(world)()
 
@@ -283,21 +283,21 @@ class TestForgotten:
 
     @pytest.mark.fault("P6")
     async def test_p6_a_refund_excludes_the_output(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         """Its swap was refunded; the restored ledger would pay it out."""
         await world.confirmed_swaps(2)
-        await forgotten(here, 1, "refund", nonce=0)
-        here.chain.mine(4)
+        await forgotten(source_world, 1, "refund", nonce=0)
+        source_world.chain.mine(4)
         await restored(world)
-        await Watcher(here).report()
-        for side in (world, here):
+        await Watcher(source_world).report()
+        for side in (world, source_world):
             await fence(side)
 
-        assert await proven(watcher, world, here)
+        assert await proven(watcher, world, source_world)
         await keep_on(world)
 
-        assert (here.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
+        assert (source_world.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
         [retained] = await finishing(world).list_retained()
         assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "refund")
 

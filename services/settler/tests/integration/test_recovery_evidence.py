@@ -77,22 +77,22 @@ async def reasons(world: World) -> list[str]:
     return [row.reason for row in rows]
 
 
-class Unanswering(FakeReader):
+class UnavailableReader(FakeReader):
     """A network with too few answering providers."""
 
     async def highest_nonce(self, account: str) -> int:
         raise ChainUnavailable(self.network, ["one provider is not enough"])
 
 
-class Meanwhile(FakeReader):
+class ReaderWithAction(FakeReader):
     """Runs another action before it returns its answer."""
 
-    def __init__(self, chain: FakeChain, happens: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, chain: FakeChain, action: Callable[[], Awaitable[None]]) -> None:
         super().__init__(chain)
-        self._happens = happens
+        self._action = action
 
     async def highest_nonce(self, account: str) -> int:
-        await self._happens()
+        await self._action()
         return await super().highest_nonce(account)
 
 
@@ -163,7 +163,7 @@ class TestAForgottenSigner:
         await change_newest(world, RESTARTED)
 
         assert await other.store.open_signer(1) is None
-        await watching(world, chain=Unanswering(world.chain), signers=[OTHER])()
+        await watching(world, chain=UnavailableReader(world.chain), signers=[OTHER])()
         assert await other.store.open_signer(1) is None
         await watching(world, signers=[OTHER])()
 
@@ -175,7 +175,7 @@ class TestAForgottenSigner:
     ) -> None:
         """While a recovery is open, its hold names no network that was not compared."""
         await change_newest(world, RESTARTED)
-        await watching(world, chain=Unanswering(world.chain), signers=[OTHER])()
+        await watching(world, chain=UnavailableReader(world.chain), signers=[OTHER])()
         await world.rows(
             "INSERT INTO recovery (cause, reason) VALUES ('evidence', 'of another network')"
             " RETURNING 1"
@@ -260,10 +260,10 @@ class TestANetworkThatDoesNotAnswer:
         await use(world, 0)
         world.chain.mine()
         await change_newest(world, RESTARTED)
-        unanswering = watching(world, chain=Unanswering(world.chain))
+        unavailable = watching(world, chain=UnavailableReader(world.chain))
 
         for _ in range(2):
-            await unanswering()
+            await unavailable()
             await world.send_everything()
             assert await reasons(world) == []
             assert await world.intent_states() == ["reserved"]
@@ -271,14 +271,12 @@ class TestANetworkThatDoesNotAnswer:
 
         assert len(await reasons(world)) == 1
 
-    async def test_p6_is_held_also_where_the_ledger_knows_no_signer_of_it(
-        self, world: World
-    ) -> None:
+    async def test_p6_is_held_also_where_the_ledger_has_no_signer_of_it(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.rows("DELETE FROM signer RETURNING 1")
         await change_newest(world, RESTARTED)
 
-        await watching(world, chain=Unanswering(world.chain))()
+        await watching(world, chain=UnavailableReader(world.chain))()
 
         [newest] = await world.rows("SELECT uncompared FROM incarnation ORDER BY id DESC LIMIT 1")
         assert newest.uncompared == [DESTINATION]
@@ -314,7 +312,7 @@ class TestANetworkThatDoesNotAnswer:
         await use(world, 0)
         world.chain.mine()
         await change_newest(world, RESTARTED)
-        watch = watching(world, chain=Meanwhile(world.chain, lambda: asyncio.sleep(0.3)))
+        watch = watching(world, chain=ReaderWithAction(world.chain, lambda: asyncio.sleep(0.3)))
 
         await watch()
         assert await reasons(world) == []
@@ -334,10 +332,10 @@ class TestTwoProcesses:
         world.chain.mine()
         await change_newest(world, RESTARTED)
         if is_compared_again:
-            await watching(world, chain=Unanswering(world.chain))()
+            await watching(world, chain=UnavailableReader(world.chain))()
         other = watching(world)
 
-        await watching(world, chain=Meanwhile(world.chain, other))()
+        await watching(world, chain=ReaderWithAction(world.chain, other))()
 
         assert len(await world.rows("SELECT 1 FROM recovery")) == 1
         assert len(await reasons(world)) == 1
@@ -345,7 +343,7 @@ class TestTwoProcesses:
 
 class TestANonceThatNothingExplains:
     @pytest.fixture
-    async def robbed(self, world: World) -> World:
+    async def with_external_nonce(self, world: World) -> World:
         """A final transaction that the ledger lacks has the nonce of a payment."""
         await world.confirmed_swaps(2)
         await world.send_everything()
@@ -355,20 +353,22 @@ class TestANonceThatNothingExplains:
         return world
 
     @pytest.mark.fault("S11")
-    async def test_s11_begins_one_recovery_beside_the_halt(self, robbed: World) -> None:
+    async def test_s11_begins_one_recovery_beside_the_halt(
+        self, with_external_nonce: World
+    ) -> None:
         """Each further final block repeats the halt; the hold must not extend to newer swaps."""
-        closing = robbed.closing()
+        closing = with_external_nonce.closing()
         open_one = "SELECT began_at, evidence, reason FROM recovery WHERE ended_at IS NULL"
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
-            robbed.chain.mine()
-            await closing(epoch=robbed.epoch)
-        [began] = await robbed.rows(open_one)
+            with_external_nonce.chain.mine()
+            await closing(epoch=with_external_nonce.epoch)
+        [began] = await with_external_nonce.rows(open_one)
 
         for _ in range(3):
-            robbed.chain.mine()
-            await closing(epoch=robbed.epoch)
-        [later] = await robbed.rows(open_one)
-        [signer] = await robbed.rows("SELECT halted_reason FROM signer")
+            with_external_nonce.chain.mine()
+            await closing(epoch=with_external_nonce.epoch)
+        [later] = await with_external_nonce.rows(open_one)
+        [signer] = await with_external_nonce.rows("SELECT halted_reason FROM signer")
 
         assert later == began
         assert later.evidence == 0
@@ -376,14 +376,16 @@ class TestANonceThatNothingExplains:
         assert later.reason == f"signer {SIGNER} of {DESTINATION} halted: {signer.halted_reason}"
 
     @pytest.mark.fault("S11")
-    async def test_s11_the_status_names_the_operators_action(self, robbed: World) -> None:
+    async def test_s11_the_status_names_the_operators_action(
+        self, with_external_nonce: World
+    ) -> None:
         """A manual transfer holds payments on all networks; the status names the way out."""
-        closing = robbed.closing()
+        closing = with_external_nonce.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
-            robbed.chain.mine()
-            await closing(epoch=robbed.epoch)
+            with_external_nonce.chain.mine()
+            await closing(epoch=with_external_nonce.epoch)
 
-        shown = await status_of(robbed)
+        shown = await status_of(with_external_nonce)
 
         [recovery], [signer] = shown["recoveries"], shown["signers"]
         assert f"signer {SIGNER} of {DESTINATION} halted" in recovery["reason"]
@@ -391,35 +393,41 @@ class TestANonceThatNothingExplains:
 
     @pytest.mark.fault("S11")
     async def test_s11_it_ends_by_its_proofs_once_the_transaction_is_named(
-        self, robbed: World, watcher: Engine
+        self, with_external_nonce: World, watcher: Engine
     ) -> None:
         [external] = [
-            h for mined in robbed.chain.blocks for h in robbed.chain.mined_at(mined).outcomes
+            h
+            for mined in with_external_nonce.chain.blocks
+            for h in with_external_nonce.chain.mined_at(mined).outcomes
         ]
-        closing = robbed.closing()
+        closing = with_external_nonce.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
-            robbed.chain.mine()
-            await closing(epoch=robbed.epoch)
-        prove = proving(robbed)
+            with_external_nonce.chain.mine()
+            await closing(epoch=with_external_nonce.epoch)
+        prove = proving(with_external_nonce)
         await prove()
-        await has_read(watcher, robbed)
+        await has_read(watcher, with_external_nonce)
         assert not await prove()
 
-        await robbed.resuming()(DESTINATION, used_by=[external], by="ann", reason="by hand")
-        await fence(robbed)
-        robbed.chain.mine(4)
-        await has_read(watcher, robbed)
+        await with_external_nonce.resuming()(
+            DESTINATION, used_by=[external], by="ann", reason="by hand"
+        )
+        await fence(with_external_nonce)
+        with_external_nonce.chain.mine(4)
+        await has_read(watcher, with_external_nonce)
         assert await prove()
-        await robbed.send_everything()
-        robbed.chain.mine(4)
-        await robbed.close_slots()
+        await with_external_nonce.send_everything()
+        with_external_nonce.chain.mine(4)
+        await with_external_nonce.close_slots()
 
-        assert not await is_open(robbed)
-        assert [robbed.paid(1), robbed.paid(2)] == [PAYOUT] * 2
-        assert await finishing(robbed).list_retained() == []
+        assert not await is_open(with_external_nonce)
+        assert [with_external_nonce.paid(1), with_external_nonce.paid(2)] == [PAYOUT] * 2
+        assert await finishing(with_external_nonce).list_retained() == []
 
     @pytest.mark.fault("S11")
-    async def test_s11_what_was_named_meanwhile_begins_none(self, robbed: World) -> None:
-        await robbed.store.halt_for([5], "no slot has this nonce")
+    async def test_s11_what_was_named_meanwhile_begins_none(
+        self, with_external_nonce: World
+    ) -> None:
+        await with_external_nonce.store.halt_for([5], "no slot has this nonce")
 
-        assert await reasons(robbed) == []
+        assert await reasons(with_external_nonce) == []

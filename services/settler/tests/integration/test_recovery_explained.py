@@ -59,9 +59,9 @@ async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterato
 
 
 @pytest.fixture
-async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_source(migrated) as here:
-        yield here
+async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_source(migrated) as source_world:
+        yield source_world
 
 
 async def recovered(watcher: Engine, *worlds: World) -> None:
@@ -103,17 +103,17 @@ async def owed(world: World) -> dict[str, int]:
 
 class TestRefund:
     async def test_ends_its_swap_as_refunded_and_frees_the_output(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         """The restored ledger would pay the swap out."""
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, source_world)
         assert await statuses(world) == ["ls_transfer_pending"]
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
-        for side in (world, here):
+        [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        for side in (world, source_world):
             await keep_on(side)
 
         assert (ended.end, ended.swap_id) == ("made", a_request(1).body.swap_id)
@@ -124,7 +124,7 @@ class TestRefund:
             "to_address": a_recipient(1),
             "transaction_hash": made.transaction_hash,
         }
-        assert (here.paid(1), world.paid(1)) == (BACK, 0)
+        assert (source_world.paid(1), world.paid(1)) == (BACK, 0)
         assert await owed(world) == {}
         assert await finishing(world).list_retained() == []
         assert not await is_held(world, 1)
@@ -137,57 +137,57 @@ class TestRefund:
         assert (stored.outcome, stored.named_by) == ("made", OPERATOR_ORDER["by"])
 
     async def test_of_a_swap_that_waits_for_another_quote(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(REQUESTED // 2)))
         back = REQUESTED // 2 - 10**13
-        made = await forgotten(here, 1, "refund", nonce=0, units=back)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=back)
+        await recovered(watcher, world, source_world)
         assert await statuses(world) == ["user_transfer_pending"]
 
-        await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert await statuses(world) == ["refunded"]
         assert await owed(world) == {}
 
     async def test_leaves_what_came_after_it_on_a_leg_of_its_own(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         """Both deposits are replayed together; each was refunded separately."""
         await requested(world)
         half = REQUESTED // 2
         back = half - 10**13
         await world.settle(a_deposit(1, base_units=str(half)), a_second_deposit(half))
-        first = await forgotten(here, 1, "refund", nonce=0, units=back)
-        second = await forgotten(here, 1, "refund", nonce=1, units=back, leg=str(SECOND))
-        await recovered(watcher, world, here)
+        first = await forgotten(source_world, 1, "refund", nonce=0, units=back)
+        second = await forgotten(source_world, 1, "refund", nonce=1, units=back, leg=str(SECOND))
+        await recovered(watcher, world, source_world)
         with pytest.raises(Refused, match="this leg of it cannot be refunded"):
-            await explaining(here)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
+            await explaining(source_world)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
 
-        await explaining(here)(SOURCE, first.transaction_hash, **OPERATOR_ORDER)
+        await explaining(source_world)(SOURCE, first.transaction_hash, **OPERATOR_ORDER)
         assert await is_held(world, 1)
-        await explaining(here)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
-        await here.starting_refunds()()
-        await keep_on(here)
+        await explaining(source_world)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
+        await source_world.starting_refunds()()
+        await keep_on(source_world)
 
         assert await statuses(world) == ["refunded"]
         for leg, made in ((None, first), (SECOND, second)):
             refund = await refund_of(world, leg)
             assert refund["transaction_hash"] == made.transaction_hash
-        assert here.paid(1) == 2 * back
+        assert source_world.paid(1) == 2 * back
         assert await owed(world) == {}
 
     @BEYOND
     async def test_to_another_address_leaves_the_money_claimable(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=BACK, to_address=OWNER)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK, to_address=OWNER)
+        await recovered(watcher, world, source_world)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert (ended.end, await statuses(world)) == ("failed", ["failed"])
         assert await owed(world) == {"claimable": -REQUESTED, "payout_suspense": BACK}
@@ -195,47 +195,50 @@ class TestRefund:
     @BEYOND
     @pytest.mark.parametrize("units", [1, REQUESTED + 1])
     async def test_of_another_sum_than_the_swap_allows_is_left_to_an_operator(
-        self, world: World, here: World, watcher: Engine, units: int
+        self, world: World, source_world: World, watcher: Engine, units: int
     ) -> None:
         """A refund costs at most its gas at the highest fee of its network."""
         await world.settle(a_deposit(7, kind="native_received", sequence_number=None))
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=units)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=units)
+        await recovered(watcher, world, source_world)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
-        await keep_on(here)
+        [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        await keep_on(source_world)
 
         assert (ended.end, await statuses(world)) == ("left", ["pending_refund"])
-        assert here.paid(1) == units
+        assert source_world.paid(1) == units
 
     async def test_waits_also_for_a_lost_address(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await requested(world, can_refund=False)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, source_world)
         with pytest.raises(Refused, match="it has no refund address: set it first"):
-            await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+            await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
         assert await statuses(world) == ["ls_transfer_pending"]
 
         await world.refund_address(1, a_recipient(1))
-        await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert await statuses(world) == ["refunded"]
 
     async def test_is_booked_once_of_two_orders(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, source_world)
 
         ends = await asyncio.gather(
-            *(explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER) for _ in range(2)),
+            *(
+                explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+                for _ in range(2)
+            ),
             return_exceptions=True,
         )
 
@@ -244,26 +247,26 @@ class TestRefund:
         assert await statuses(world) == ["refunded"]
 
     async def test_is_not_explained_before_its_recovery_has_ended(
-        self, world: World, here: World
+        self, world: World, source_world: World
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
-        here.chain.mine(4)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        source_world.chain.mine(4)
         await restored(world)
-        await Watcher(here).report()
+        await Watcher(source_world).report()
 
         with pytest.raises(Refused, match="once its recovery has ended"):
-            await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+            await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
     async def test_is_in_the_audit_log_or_not_made(
-        self, world: World, here: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
+        self, world: World, source_world: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The order, the intent and the status are one transaction."""
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, source_world)
         orders: list[object] = []
 
         async def fail(connection: Any) -> None:
@@ -273,7 +276,7 @@ class TestRefund:
 
         monkeypatch.setattr(external_payments, "log_order", fail)
         with pytest.raises(ConnectionError):
-            await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+            await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert len(orders) == 1
         assert await statuses(world) == ["ls_transfer_pending"]
@@ -282,39 +285,39 @@ class TestRefund:
 
 class TestClaim:
     async def test_of_a_swap_ends_it_as_failed_and_paid(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         """Its output was abandoned in the lost period, and an operator paid its owner."""
         await requested(world, can_refund=False)
         await world.settle(a_deposit(1))
         leg = f"main/{SOURCE}/{NATIVE}"
         values = {"units": REQUESTED, "leg": leg, "to_address": OWNER}
-        made = await forgotten(here, 1, "claim", nonce=0, **values)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "claim", nonce=0, **values)
+        await recovered(watcher, world, source_world)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
-        for side in (world, here):
+        [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        for side in (world, source_world):
             await keep_on(side)
 
         assert (ended.end, await statuses(world)) == ("made", ["failed"])
         assert await owed(world) == {}
         [claim] = await world.rows("SELECT * FROM intent WHERE kind = 'claim'")
         assert (claim.state, claim.transaction_hash) == ("confirmed", made.transaction_hash)
-        assert (here.paid(88), world.paid(1)) == (REQUESTED, 0)
+        assert (source_world.paid(88), world.paid(1)) == (REQUESTED, 0)
         assert await finishing(world).list_retained() == []
 
     async def test_of_a_deposit_without_a_swap(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await world.settle(a_deposit(5, kind="native_received", sequence_number=None))
         deposit_id = a_deposit(5).body.deposit_id
         leg = f"{deposit_id}/{SOURCE}/{NATIVE}"
         values = {"units": REQUESTED, "leg": leg, "owner": deposit_id, "to_address": OWNER}
-        made = await forgotten(here, 5, "claim", nonce=0, **values)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 5, "claim", nonce=0, **values)
+        await recovered(watcher, world, source_world)
         assert await owed(world) == {"suspense": -REQUESTED, "payout_suspense": REQUESTED}
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert (ended.end, ended.swap_id) == ("made", None)
         assert await owed(world) == {}
@@ -322,47 +325,47 @@ class TestClaim:
 
     @BEYOND
     async def test_of_another_sum_is_left_to_an_operator(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await requested(world, can_refund=False)
         await world.settle(a_deposit(1))
         leg = f"main/{SOURCE}/{NATIVE}"
         values = {"units": REQUESTED - 1, "leg": leg, "to_address": OWNER}
-        made = await forgotten(here, 1, "claim", nonce=0, **values)
-        await recovered(watcher, world, here)
+        made = await forgotten(source_world, 1, "claim", nonce=0, **values)
+        await recovered(watcher, world, source_world)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
+        [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert ended.end == "left"
 
 
 class TestOutput:
     async def test_by_the_swap_s_quote_leaves_the_excess_on_its_own_leg(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         """More arrived than was requested: the restored ledger waits for another quote."""
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(2 * REQUESTED)))
         made = await forgotten(world, 1, "output", nonce=0)
-        await recovered(watcher, world, here)
+        await recovered(watcher, world, source_world)
         assert await statuses(world) == ["user_transfer_pending"]
 
         [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)
-        await here.starting_refunds()()
-        await here.send_everything()
-        here.chain.mine(4)
+        await source_world.starting_refunds()()
+        await source_world.send_everything()
+        source_world.chain.mine(4)
 
         assert (ended.end, await statuses(world)) == ("made", ["completed"])
         assert world.paid(1) == PAYOUT
-        assert 0 < here.paid(1) < REQUESTED
+        assert 0 < source_world.paid(1) < REQUESTED
 
     async def test_by_another_quote_stays_held(
-        self, world: World, here: World, watcher: Engine
+        self, world: World, source_world: World, watcher: Engine
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(REQUESTED // 2)))
         made = await forgotten(world, 1, "output", nonce=0, units=PAYOUT // 2)
-        await recovered(watcher, world, here)
+        await recovered(watcher, world, source_world)
 
         with pytest.raises(Refused, match="its quote pays"):
             await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)

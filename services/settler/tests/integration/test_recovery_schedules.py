@@ -56,7 +56,7 @@ SWAPS: Final = SLOTS_MAX  # the maximum of slots in flight
 STEPS: Final = 25
 ROUNDS_MAX: Final = 12
 SIGNER_HERE: Final = a_recipient(50)
-FATES: Final = ("nothing", "nothing", "output", "refund", "late output", "late refund")
+LOST_PAYMENTS: Final = ("nothing", "nothing", "output", "refund", "late output", "late refund")
 POINTS: Final = (
     "settler.before_fence",
     "settler.after_fence",
@@ -70,7 +70,7 @@ POINTS: Final = (
 )
 
 
-class Restore:
+class RestoreSchedule:
     """One restore: a lost period, and random actions after it."""
 
     def __init__(self, there: World, here: World, watcher: Engine, random: Random) -> None:
@@ -92,22 +92,24 @@ class Restore:
         )
         await self.there.settle(a_funding(10**6))
         await self._receive(self._random.randint(0, SWAPS))
-        fates = [self._random.choice(FATES) for _ in numbers]
-        for n, fate in sorted(zip(numbers, fates, strict=True), key=lambda one: "late" in one[1]):
-            await self._meet(n, fate)
+        lost_payments = [self._random.choice(LOST_PAYMENTS) for _ in numbers]
+        for n, lost_payment in sorted(
+            zip(numbers, lost_payments, strict=True), key=lambda one: "late" in one[1]
+        ):
+            await self._lose_payment(n, lost_payment)
         for side in self.sides:
             side.chain.mine(4)
         await restored(self.there)
 
-    async def _meet(self, number: int, fate: str) -> None:
-        if fate == "nothing":
+    async def _lose_payment(self, number: int, lost_payment: str) -> None:
+        if lost_payment == "nothing":
             return
-        kind = fate.removeprefix("late ")
+        kind = lost_payment.removeprefix("late ")
         side = self.there if kind == "output" else self.here
-        if "late" not in fate and self._random.random() < 0.3:
+        if "late" not in lost_payment and self._random.random() < 0.3:
             await self._no_op(side)
         sent = await forgotten(side, number, kind, nonce=self._take(side))
-        if "late" in fate:
+        if "late" in lost_payment:
             side.chain.drop(sent.transaction_hash)  # until its holder sends it
             self._late.append((side, sent))
 
@@ -131,7 +133,7 @@ class Restore:
         with dying_at(point, fence_nonces, prove_recovery, send_payouts):
             await self._random.choice(turns)()
 
-    async def go_on(self) -> None:
+    async def run_round(self) -> None:
         """Run every actor once."""
         for turn in (self.read, self.refund, self.prove):
             await turn()
@@ -227,12 +229,12 @@ async def test_p6_each_leg_is_paid_once(
             assert max(restore.payments().values()) <= 1
         rounds = 0
         while await is_open(restore.there) and rounds < ROUNDS_MAX:
-            await restore.go_on()
+            await restore.run_round()
             rounds += 1
         assert not await is_open(restore.there)
         for _ in range(2):
             await restore.late()
-            await restore.go_on()
+            await restore.run_round()
 
         assert set(restore.payments().values()) == {1}
         retained = await finishing(restore.there).list_retained()
@@ -243,7 +245,7 @@ async def test_p6_each_leg_is_paid_once(
 
 
 @asynccontextmanager
-async def restoring(watcher: Engine, url: str, random: Random) -> AsyncIterator[Restore]:
+async def restoring(watcher: Engine, url: str, random: Random) -> AsyncIterator[RestoreSchedule]:
     async with (
         opened_world(url, DESTINATION) as there,
         opened_world(url, SOURCE, beside_another=True, signer=SIGNER_HERE) as here,
@@ -252,5 +254,5 @@ async def restoring(watcher: Engine, url: str, random: Random) -> AsyncIterator[
         here.chain.give(SIGNER_HERE, NATIVE, 10**18)
         for side in (there, here):
             await side.close_slots()
-        yield Restore(there, here, watcher, random)
+        yield RestoreSchedule(there, here, watcher, random)
         await watching(there)()

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.connected
 SCHEDULES: Final = int(os.environ.get("SCHEDULES", "15"))
 SEED: Final = int(os.environ.get("SCHEDULES_SEED", "1"))
 UNITS: Final = (REQUESTED, REQUESTED // 2, 2 * REQUESTED, 100)
-ACTS: Final = (
+STEPS: Final = (
     "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "requote",
     "requote", "sign", "sign", "sign", "mined", "mined", "final", "final", "unmined", "abandon",
     "deadline", "wait_for_the_refuel",
@@ -59,7 +59,7 @@ LENGTH_MAX: Final = 24
 ROUNDS_MAX: Final = 20
 
 
-class Play:
+class SwapSchedule:
     """One swap of a settler, with the facts that its chains would report."""
 
     def __init__(self, engine: Engine, watcher: Engine, number: int, random: Random) -> None:
@@ -187,11 +187,11 @@ class Play:
         there = sorted((i for i in swap.intents.values() if i.state in states), key=lambda i: i.id)
         return self.random.choice(there) if there else None
 
-    async def come_to_rest(self) -> None:
+    async def run_until_idle(self) -> None:
         quoter = self.settler.quoter
         for _ in range(ROUNDS_MAX):
             quoter.refused, quoter.share_ppm = None, 998_000
-            await self.books.wait_for_the_quoter(timedelta(0))
+            await self.books.exceed_quoter_patience(timedelta(0))
             await self.settler.requote_swaps()
             self.settler.chain.base_fee = 10**9
             await self.settler.start_refunds()
@@ -213,8 +213,8 @@ def _hash(intent: Intent) -> str:
     return f"0x{intent.id.hex:0>64}"
 
 
-async def check(play: Play) -> None:
-    swap = await play.books.swap()
+async def check(schedule_run: SwapSchedule) -> None:
+    swap = await schedule_run.books.swap()
     assert swap.status not in (Status.PAYOUT_PENDING, Status.REFUND_PENDING)
     legs: list[tuple[Leg, int]] = [(None, sum(d.main_base_units for d in swap.booked))]
     legs += [(d.id, d.returned_base_units) for d in swap.deposits.values() if d.is_booked]
@@ -224,13 +224,13 @@ async def check(play: Play) -> None:
         kind = AccountKind.SWAP_LIABILITY if is_waiting else AccountKind.CLAIMABLE
         owed = held - (spent if leg is None else 0)
         # Exactly one of payout and refund.
-        assert play.paid[leg, False] <= 1
-        is_paid = play.paid[leg, False] == 1
-        assert await play.books.balance(kind, leg) == (0 if is_paid else owed)
-    assert play.paid[None, True] <= 1
+        assert schedule_run.paid[leg, False] <= 1
+        is_paid = schedule_run.paid[leg, False] == 1
+        assert await schedule_run.books.balance(kind, leg) == (0 if is_paid else owed)
+    assert schedule_run.paid[None, True] <= 1
     is_over = swap.status in (Status.COMPLETED, Status.REFUNDED)
-    assert (play.paid[None, False] == 1) is is_over
-    assert set((await play.books.sums()).values()) <= {0}
+    assert (schedule_run.paid[None, False] == 1) is is_over
+    assert set((await schedule_run.books.sums()).values()) <= {0}
 
 
 @pytest.mark.parametrize("schedule", range(SCHEDULES))
@@ -238,15 +238,15 @@ async def test_every_leg_is_paid_out_or_back_or_owed(
     engine: Engine, watcher: Engine, schedule: int
 ) -> None:
     random = Random(f"{SEED}/{schedule}")
-    play = Play(engine, watcher, 7, random)
-    await play.settler.deposits(
+    schedule_run = SwapSchedule(engine, watcher, 7, random)
+    await schedule_run.settler.deposits(
         funding(units=4 * PAYOUT),
         funding(POLYGON, 4 * REFUEL, token=NATIVE),
         funding(ETHEREUM),
     )
-    await play.begin()
+    await schedule_run.begin()
     for _ in range(random.randrange(LENGTH_MAX)):
-        await getattr(play, random.choice(ACTS))()
-    await play.come_to_rest()
+        await getattr(schedule_run, random.choice(STEPS))()
+    await schedule_run.run_until_idle()
 
-    await check(play)
+    await check(schedule_run)

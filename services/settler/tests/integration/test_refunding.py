@@ -16,7 +16,7 @@ from services.settler.tests.lane_harness import (
     a_deposit,
     a_funding,
     a_recipient,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from swap_chains.errors import ChainUnavailable
 from swap_runtime.postgres.sql import sql
@@ -39,7 +39,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 def refunding_killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     killed_at(monkeypatch, point, send_payouts, start_refunds)
     if point == "settler.after_slot":
-        expect_other_nonces(monkeypatch)
+        expect_wrong_nonces(monkeypatch)
 
 
 async def refunded(world: World) -> None:
@@ -187,9 +187,9 @@ class TestARefund:
 
         await refunded(world)
 
-        dear = network.gas.pay_native * network.max_fee_per_gas
+        high = network.gas.pay_native * network.max_fee_per_gas
         [intent] = await world.rows("SELECT base_units, deposit_id FROM intent")
-        assert (int(intent.base_units), intent.deposit_id) == (REQUESTED - dear, None)
+        assert (int(intent.base_units), intent.deposit_id) == (REQUESTED - high, None)
         [claim] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'claimable'")
         assert int(claim.units) == 10**9
 
@@ -241,9 +241,9 @@ class TestARollup:
         await first()
         await world.starting_refunds(DataFeeOf(0))()
 
-        dear, cheap = await world.rows("SELECT base_units FROM intent ORDER BY base_units")
+        high, low = await world.rows("SELECT base_units FROM intent ORDER BY base_units")
 
-        assert int(cheap.base_units) - int(dear.base_units) == 10**15
+        assert int(low.base_units) - int(high.base_units) == 10**15
 
     @pytest.mark.fault("S26")
     async def test_s26_lets_refunds_wait_while_no_node_reports_its_fee(self, world: World) -> None:

@@ -29,7 +29,7 @@ from services.settler.tests.lane_harness import (
     a_deposit,
     a_recipient,
     a_request,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from swap_chains.evm.codec import depository_id
 from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
@@ -158,7 +158,7 @@ async def deposit(world: World, state: str, *, version: int, **more: Any) -> Non
     )
 
 
-async def fund_the_other_side(world: World) -> None:
+async def fund_destination(world: World) -> None:
     await world.settle(
         a_deposit(
             99,
@@ -179,7 +179,7 @@ async def the_swap(world: World) -> Any:
 
 class TestARelay:
     async def test_deposits_once_and_reports_its_progress(self, world: World) -> None:
-        await fund_the_other_side(world)
+        await fund_destination(world)
         await submit(world, a_signature())
         assert await authorizations(world) == [(1, "Initiated")]
 
@@ -238,7 +238,7 @@ class TestARelay:
         await submit(world, a_signature())
         killed_at(monkeypatch, point, send_payouts)
         if point == "settler.after_slot":
-            expect_other_nonces(monkeypatch)
+            expect_wrong_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()
 
@@ -264,7 +264,7 @@ class TestWhatIsRefused:
     @pytest.mark.fault("G11")
     async def test_g11_a_signature_that_the_token_refuses_is_never_sent(self, world: World) -> None:
         await submit(world, a_signature())
-        world.chain.disown(USER)
+        world.chain.invalidate_signatures(USER)
 
         await world.send_everything()
 
@@ -391,7 +391,7 @@ class TestItsWindow:
         await submit(world, a_signature())
 
         killed_at(monkeypatch, "settler.after_slot", send_payouts)
-        expect_other_nonces(monkeypatch)
+        expect_wrong_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()
         await world.rows("UPDATE intent SET not_after = now() - interval '1 minute' RETURNING id")
@@ -503,7 +503,7 @@ class TestASwapThatIsFundedInAnotherWay:
     async def test_is_not_deposited_for_again(
         self, world: World, state: Literal["seen", "confirmed"]
     ) -> None:
-        await fund_the_other_side(world)
+        await fund_destination(world)
         await submit(world, a_signature())
 
         await world.settle(a_deposit(1, state=state, token=USDC, base_units=str(AMOUNT)))
@@ -527,7 +527,7 @@ class TestASwapThatIsFundedInAnotherWay:
         assert world.chain.world.balances[TREASURY, USDC] == AMOUNT
 
     async def test_after_it_was_sent_has_two_and_gives_one_back(self, world: World) -> None:
-        await fund_the_other_side(world)
+        await fund_destination(world)
         await submit(world, a_signature())
         await world.send_everything()
         world.chain.mine()
@@ -542,7 +542,7 @@ class TestASwapThatIsFundedInAnotherWay:
 class TestAReorg:
     @pytest.mark.fault("G14")
     async def test_g14_the_same_bytes_are_sent_again(self, world: World) -> None:
-        await fund_the_other_side(world)
+        await fund_destination(world)
         await submit(world, a_signature())
         await world.send_everything()
         [before] = await world.rows("SELECT transaction_hash FROM attempt")
@@ -562,7 +562,7 @@ class TestAReorg:
     async def test_g14_a_deposit_that_was_called_final_is_published_again(
         self, world: World
     ) -> None:
-        await fund_the_other_side(world)
+        await fund_destination(world)
         await submit(world, a_signature())
         await world.send_everything()
         await deposit(world, "confirmed", version=1)

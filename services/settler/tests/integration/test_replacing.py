@@ -217,7 +217,7 @@ class TestADwellTime:
         assert world.paid(1) == PAYOUT
 
     @pytest.mark.fault("S18")
-    async def test_s18_is_not_believed_over_while_a_node_saw_the_payment(
+    async def test_s18_is_not_final_while_a_node_reported_the_payment(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await stuck(world)

@@ -73,9 +73,9 @@ class Place:
     async def sends(self, call: Call, *, sender: str = USER, blocks: int = 4) -> str:
         fees = Fees(10**12, 10**10)
         nonce = self.chain.world.nonces.get(sender, 0)
-        door = FakeSender(self.chain, sender)
-        signed = await door.sign(call, nonce=nonce, fees=fees)
-        await door.broadcast([signed])
+        fake_sender = FakeSender(self.chain, sender)
+        signed = await fake_sender.sign(call, nonce=nonce, fees=fees)
+        await fake_sender.broadcast([signed])
         self.chain.mine(blocks)
         return signed.transaction_hash
 
@@ -257,17 +257,19 @@ async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
     async with client_of(get(path, admin.show), post(path, as_operator(admin.order))) as http:
         where = f"/{SOURCE}/{came}"
         wrong = await http.get(f"/{SOURCE}/0x1")
-        unsaid = await http.post(where, json={"to_address": USER, "by": "ann", "reason": " "})
+        without_reason = await http.post(
+            where, json={"to_address": USER, "by": "ann", "reason": " "}
+        )
         looked = await (await http.get(where)).json()
         order = {"to_address": USER.lower(), "by": "ann", "reason": "he signed"}
         ordered = await (await http.post(where, json=order)).json()
 
-    assert (wrong.status, unsaid.status) == (400, 400)
+    assert (wrong.status, without_reason.status) == (400, 400)
     assert [one["ordered"] for one in looked["came"]] == [[]]
     assert ordered["came"][0]["ordered"][0]["to"] == USER
 
 
-class Desk:
+class OperatorPort:
     """The internal port with the orders about such tokens, and two operators."""
 
     def __init__(self, url: str) -> None:
@@ -288,7 +290,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def serving(place: Place) -> AsyncIterator[Desk]:
+async def serving(place: Place) -> AsyncIterator[OperatorPort]:
     engine, catalogue, admin = place.world.engine, place.world.catalogue, place.admin
     second = SecondOperator(weighing(engine, catalogue, prices=a_dollar_each(catalogue)))
     internal = internal_port(
@@ -306,7 +308,7 @@ async def serving(place: Place) -> AsyncIterator[Desk]:
     )
     number = await internal.start("127.0.0.1", 0)
     try:
-        yield Desk(f"http://127.0.0.1:{number}/admin")
+        yield OperatorPort(f"http://127.0.0.1:{number}/admin")
     finally:
         await internal.stop()
 
@@ -315,13 +317,13 @@ async def test_two_operators_choose_the_recipient_of_a_token(place: Place) -> No
     came = await place.transfers(TREASURY)
     path = f"/rescues/{SOURCE}/{came}"
 
-    async with serving(place) as desk:
-        status, proposed = await desk.ask("ann", path, to_address=USER)
+    async with serving(place) as operator_port:
+        status, proposed = await operator_port.ask("ann", path, to_address=USER)
         assert (status, await place.world.rows("SELECT 1 FROM rescued_token")) == (202, [])
         [bound] = proposed["proposal"]["order"]["transfers"]
         assert (bound["from_address"], bound["base_units"]) == (USER, str(UNITS))
-        assert (await desk.approve(proposed, by="ann"))[0] == 409
-        status, answer = await desk.approve(proposed)
+        assert (await operator_port.approve(proposed, by="ann"))[0] == 409
+        status, answer = await operator_port.approve(proposed)
 
         assert (status, len(answer["came"][0]["calls"])) == (200, 1)
         [row] = await place.world.rows("SELECT returned_to, ordered_by FROM rescued_token")
@@ -332,14 +334,14 @@ async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: 
     came = await place.transfers(TREASURY)
     path = f"/rescues/{SOURCE}/{came}"
 
-    async with serving(place) as desk:
-        _, first = await desk.ask("ann", path, to_address=USER)
-        _, second = await desk.ask("ann", path, to_address=OWNER)
+    async with serving(place) as operator_port:
+        _, first = await operator_port.ask("ann", path, to_address=USER)
+        _, second = await operator_port.ask("ann", path, to_address=OWNER)
         bound = first["proposal"]["order"]["transfers"]
-        await desk.approve(second)
+        await operator_port.approve(second)
 
-        stale, words = await desk.approve(first)
-        again, _ = await desk.ask("ann", path, to_address=USER, transfers=bound)
+        stale, words = await operator_port.approve(first)
+        again, _ = await operator_port.ask("ann", path, to_address=USER, transfers=bound)
 
         assert (stale, again) == (409, 409)
         assert "order it again" in words["error"]
@@ -347,12 +349,12 @@ async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: 
         assert [row.returned_to for row in rows] == [OWNER]
 
 
-async def test_what_cannot_be_returned_is_refused_before_anybody_approves_it(place: Place) -> None:
+async def test_what_cannot_be_returned_is_refused_before_it_is_approved(place: Place) -> None:
     came = await place.transfers(TREASURY)
     proposals = "SELECT count(*) AS number FROM operator_proposal"
     before = await place.world.rows(proposals)
 
-    async with serving(place) as desk:
+    async with serving(place) as operator_port:
         for path, body, refused in (
             (f"/rescues/{SOURCE}/0x1", {"to_address": USER}, 400),
             (f"/rescues/{SOURCE}/{came}", {"to_address": " "}, 400),
@@ -360,7 +362,7 @@ async def test_what_cannot_be_returned_is_refused_before_anybody_approves_it(pla
             (f"/rescues/{SOURCE}/{came}", {"to_address": USER, "token": OWNER}, 409),
             (f"/rescues/NOWHERE/{came}", {"to_address": USER}, 409),
         ):
-            status, _ = await desk.ask("ann", path, **body)
+            status, _ = await operator_port.ask("ann", path, **body)
             assert status == refused, (path, body)
         assert await place.world.rows(proposals) == before
 
@@ -370,10 +372,10 @@ async def test_what_was_ordered_is_listed_in_pages(place: Place) -> None:
     for one in hashes:
         await place.shown(one, back=BACK)
 
-    async with serving(place) as desk:
-        _, page = await desk.ask("ann", "/rescues?limit=2", method="GET")
+    async with serving(place) as operator_port:
+        _, page = await operator_port.ask("ann", "/rescues?limit=2", method="GET")
         last = page["rescues"][-1]["id"]
-        _, rest = await desk.ask("ann", f"/rescues?limit=2&before={last}", method="GET")
+        _, rest = await operator_port.ask("ann", f"/rescues?limit=2&before={last}", method="GET")
 
     listed = [one["transaction_hash"] for one in (*page["rescues"], *rest["rescues"])]
     assert listed == hashes[::-1]

@@ -75,7 +75,7 @@ async def test_one_that_has_paid_nothing_of_the_ledgers_is_refused(world: World)
         await requiring(world, deployed_anew())()
 
 
-async def test_one_node_that_denies_all_payments_is_not_believed(world: World) -> None:
+async def test_one_node_that_denies_all_payments_is_not_enough(world: World) -> None:
     await paid_finally(world, 1)
 
     await requiring(world, deployed_anew(), proofs=world.chain)()

@@ -39,7 +39,7 @@ from swap_settler.operator.usecases.manage_blocked_addresses import (
 )
 
 pytestmark = pytest.mark.connected
-BAD, GOOD = a_recipient(1), a_recipient(2)
+BLOCKED_RECIPIENT, OTHER_RECIPIENT = a_recipient(1), a_recipient(2)
 
 
 @pytest.fixture
@@ -92,14 +92,14 @@ class Service:
 
 @asynccontextmanager
 async def a_list(world: World) -> AsyncIterator[Screening]:
-    await keeping(world).block(order(BAD, network=DESTINATION))
+    await keeping(world).block(order(BLOCKED_RECIPIENT, network=DESTINATION))
     yield FreshList(BlockList(world.engine))
 
 
 @asynccontextmanager
 async def a_service(_: World) -> AsyncIterator[Screening]:
     service = Service()
-    service.blocked.add((DESTINATION, BAD.lower()))
+    service.blocked.add((DESTINATION, BLOCKED_RECIPIENT.lower()))
     async with service.open() as screening:
         yield screening
 
@@ -110,20 +110,22 @@ class TestEveryScreening:
         self, world: World, kind: Any
     ) -> None:
         async with kind(world) as screening:
-            results = await screening.screen({Party(DESTINATION, BAD), Party(DESTINATION, GOOD)})
+            results = await screening.screen(
+                {Party(DESTINATION, BLOCKED_RECIPIENT), Party(DESTINATION, OTHER_RECIPIENT)}
+            )
         assert results == {
-            Party(DESTINATION, BAD): Verdict.BLOCKED,
-            Party(DESTINATION, GOOD): Verdict.CLEAR,
+            Party(DESTINATION, BLOCKED_RECIPIENT): Verdict.BLOCKED,
+            Party(DESTINATION, OTHER_RECIPIENT): Verdict.CLEAR,
         }
 
-    async def test_knows_an_address_however_it_is_written(self, world: World, kind: Any) -> None:
+    async def test_matches_an_address_in_any_case(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
-            party = Party(DESTINATION, BAD.lower())
+            party = Party(DESTINATION, BLOCKED_RECIPIENT.lower())
             assert await screening.screen({party}) == {party: Verdict.BLOCKED}
 
     async def test_returns_nothing_of_another_network(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
-            party = Party("ETHEREUM_DEVNET", BAD)
+            party = Party("ETHEREUM_DEVNET", BLOCKED_RECIPIENT)
             assert await screening.screen({party}) == {party: Verdict.CLEAR}
 
     async def test_answers_a_request_for_no_rows(self, world: World, kind: Any) -> None:
@@ -141,10 +143,10 @@ class TestEveryScreening:
 
 class TestTheService:
     async def test_is_asked_once_about_an_address_for_a_while(self) -> None:
-        service, party = Service(), Party(DESTINATION, GOOD)
+        service, party = Service(), Party(DESTINATION, OTHER_RECIPIENT)
         async with service.open() as screening:
             await screening.screen({party})
-            await screening.screen({party, Party(DESTINATION, GOOD.lower())})
+            await screening.screen({party, Party(DESTINATION, OTHER_RECIPIENT.lower())})
         assert len(service.screened) == 1
 
         async with service.open(remembered_for=timedelta(0)) as screening:
@@ -157,7 +159,7 @@ class TestTheService:
     async def test_that_gives_no_answer_closes_or_opens_as_is_set(
         self, fault: dict[str, Any], is_open: bool
     ) -> None:
-        service, party = Service(), Party(DESTINATION, BAD)
+        service, party = Service(), Party(DESTINATION, BLOCKED_RECIPIENT)
         for name, value in fault.items():
             setattr(service, name, value)
         async with service.open(is_open_when_away=is_open) as screening:
@@ -165,8 +167,8 @@ class TestTheService:
         assert results[party] is (Verdict.CLEAR if is_open else Verdict.UNKNOWN)
 
     async def test_that_is_unavailable_keeps_blocked_addresses_blocked(self) -> None:
-        service, party = Service(), Party(DESTINATION, BAD)
-        service.blocked.add((DESTINATION, BAD.lower()))
+        service, party = Service(), Party(DESTINATION, BLOCKED_RECIPIENT)
+        service.blocked.add((DESTINATION, BLOCKED_RECIPIENT.lower()))
         settings: dict[str, Any] = {"remembered_for": timedelta(0), "is_open_when_away": True}
         async with service.open(**settings) as screening:
             assert await screening.screen({party}) == {party: Verdict.BLOCKED}
@@ -180,12 +182,14 @@ class TestTheService:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_runtime.screening.CACHED_MAX", 2)
-        service, bad = Service(), Party(DESTINATION, BAD)
-        service.blocked.add((DESTINATION, BAD.lower()))
+        service, bad = Service(), Party(DESTINATION, BLOCKED_RECIPIENT)
+        service.blocked.add((DESTINATION, BLOCKED_RECIPIENT.lower()))
         async with service.open(is_open_when_away=True) as screening:
             await screening.screen({bad})
             service.may_answer.clear()
-            question = asyncio.create_task(screening.screen({bad, Party(DESTINATION, GOOD)}))
+            question = asyncio.create_task(
+                screening.screen({bad, Party(DESTINATION, OTHER_RECIPIENT)})
+            )
             others = {Party(DESTINATION, a_recipient(n)) for n in range(3, 9)}
             answers = asyncio.create_task(screening.screen(others))
             async with asyncio.timeout(5):
@@ -217,7 +221,7 @@ class TestWhoIsBlocked:
         self, world: World
     ) -> None:
         await world.confirmed_swaps(2)
-        await keeping(world).block(order(BAD))
+        await keeping(world).block(order(BLOCKED_RECIPIENT))
 
         await world.send_everything()
         world.chain.mine()
@@ -230,8 +234,8 @@ class TestWhoIsBlocked:
 
     async def test_gets_an_error_while_no_node_answers(self, world: World) -> None:
         await world.confirmed_swaps(1)
-        await keeping(world).block(order(BAD))
-        world.chain.go_down()
+        await keeping(world).block(order(BLOCKED_RECIPIENT))
+        world.chain.make_unavailable()
 
         with pytest.raises(ChainUnavailable):
             await world.send_everything()
@@ -241,18 +245,18 @@ class TestWhoIsBlocked:
 
     async def test_is_not_refunded_by_an_address_that_comes_later(self, world: World) -> None:
         await world.confirmed_swaps(1)
-        await keeping(world).block(order(BAD))
+        await keeping(world).block(order(BLOCKED_RECIPIENT))
         await world.send_everything()
 
-        await world.refund_address(1, GOOD)
+        await world.refund_address(1, OTHER_RECIPIENT)
 
         assert await world.rows("SELECT status FROM swap") == [("failed",)]
         assert await world.rows("SELECT 1 FROM refund_due") == []
 
     async def test_is_paid_again_when_an_operator_lifts_it(self, world: World) -> None:
-        await keeping(world).block(order(BAD))
-        assert await keeping(world).lift(order(BAD)) == 1
-        assert await keeping(world).lift(order(BAD)) == 0
+        await keeping(world).block(order(BLOCKED_RECIPIENT))
+        assert await keeping(world).lift(order(BLOCKED_RECIPIENT)) == 1
+        assert await keeping(world).lift(order(BLOCKED_RECIPIENT)) == 0
         await world.confirmed_swaps(1)
 
         await world.send_everything()
@@ -268,7 +272,7 @@ async def test_a_refund_to_a_blocked_address_is_claimable(
     async with opened_world(migrated("settler"), "ETHEREUM_DEVNET") as world:
         await world.due_refunds(1)
         await world.starting_refunds()()
-        await keeping(world).block(order(BAD))
+        await keeping(world).block(order(BLOCKED_RECIPIENT))
 
         await world.send_everything()
 
@@ -288,13 +292,19 @@ class TestTheList:
                 Route("/admin/blocked/lift", as_operator(admin.lift), methods=["POST"]),
             ]
         )
-        order = {"addresses": [BAD, GOOD, BAD], "by": "ann", "reason": "a court says so"}
+        order = {
+            "addresses": [BLOCKED_RECIPIENT, OTHER_RECIPIENT, BLOCKED_RECIPIENT],
+            "by": "ann",
+            "reason": "a court says so",
+        }
         async with AsyncClient(transport=ASGITransport(app), base_url="http://settler") as http:
             assert (await http.post("/admin/blocked", json=order)).json() == {"blocked": 2}
             assert (await http.post("/admin/blocked", json={})).status_code == 400
             listed = (await http.get("/admin/blocked")).json()["blocked"]
             lifted = (await http.post("/admin/blocked/lift", json=order)).json()
-        assert [one["address"] for one in listed] == sorted([BAD.lower(), GOOD.lower()])
+        assert [one["address"] for one in listed] == sorted(
+            [BLOCKED_RECIPIENT.lower(), OTHER_RECIPIENT.lower()]
+        )
         assert listed[0]["reason"] == "a court says so"
         assert lifted == {"lifted": 2}
 
@@ -303,4 +313,4 @@ class TestTheList:
         with pytest.raises(Refused):
             await keeping(world).block(order(address))
         with pytest.raises(Refused):
-            await keeping(world).block(order(BAD, network="NOWHERE"))
+            await keeping(world).block(order(BLOCKED_RECIPIENT, network="NOWHERE"))

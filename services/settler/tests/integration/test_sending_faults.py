@@ -146,7 +146,9 @@ class TestASend:
 
 class TestANonce:
     @pytest.mark.fault("S11")
-    async def test_s11_that_a_foreign_transaction_used_stops_the_signer(self, world: World) -> None:
+    async def test_s11_that_an_external_transaction_used_stops_the_signer(
+        self, world: World
+    ) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()

@@ -115,10 +115,10 @@ class TestCost:
         assert len(sent) == 1 + 18
         assert len(round_trips) <= 2
         assert await statuses(engine) == {"ls_transfer_pending": 201}
-        [(announced,)] = await rows(
+        [(published_message,)] = await rows(
             engine, "SELECT count(*) FROM outbox WHERE topic = 'inventory.changed.v1'"
         )
-        assert announced == 1 + 2 + 2  # the funding, then one per asset for all 200
+        assert published_message == 1 + 2 + 2  # the funding, then one per asset for all 200
         assert await is_in_balance(engine)
 
     async def test_requests_and_payouts_wait_as_little(

@@ -165,7 +165,7 @@ class TestResuming:
             {"error": f"no halted signer of {DESTINATION}"},
         )
 
-    async def test_wants_to_know_why(self, world: World, port: Port) -> None:
+    async def test_requires_a_reason(self, world: World, port: Port) -> None:
         await world.store.halt("a person must look")
 
         status, answer_document = await port.post(RESUME, {**OPERATOR_ORDER, "reason": " "})
@@ -190,7 +190,7 @@ class TestResuming:
         self, world: World, port: Port
     ) -> None:
         await world.store.halt("a person must look")
-        world.chain.go_down()
+        world.chain.make_unavailable()
 
         assert (await port.post(RESUME, OPERATOR_ORDER))[0] == 409
         assert (await port.signers())[0]["halted"] is not None

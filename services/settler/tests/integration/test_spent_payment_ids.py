@@ -25,7 +25,7 @@ from services.settler.tests.lane_harness import (
     a_funding,
     a_recipient,
     a_request,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from services.settler.tests.recovery_harness import fencing
 from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
@@ -42,7 +42,7 @@ from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 OPERATOR_ORDER = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 REFUEL = 10**15
-THIEF = a_recipient(66)
+EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def halted_before_it_signed(world: World, monkeypatch: pytest.MonkeyPatch)
 
     keep = PostgresLaneStore.store_attempts
     with monkeypatch.context() as patch:
-        expect_other_nonces(patch)
+        expect_wrong_nonces(patch)
         patch.setattr(PostgresLaneStore, "store_attempts", halted)
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
@@ -130,7 +130,7 @@ async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -
     assert await world.intent_states() == ["confirmed", "confirmed"]
 
 
-async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_bytes(
+async def test_an_external_payment_frees_the_nonce_that_waited_for_its_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the no-op of that nonce is sent only once, and its loss stops the lane."""
@@ -150,7 +150,7 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
     assert (world.paid(1), world.paid(2)) == (PAYOUT, PAYOUT)
 
 
-async def test_what_was_made_elsewhere_is_not_given_up_for_its_recipient(world: World) -> None:
+async def test_an_external_payment_is_not_abandoned_for_its_recipient(world: World) -> None:
     """If abandoned, it would be claimable and be paid twice."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1))
@@ -209,7 +209,7 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
         assert ended.end == "made"
 
 
-async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: World) -> None:
+async def test_an_external_payment_is_not_counted_by_a_cap(world: World) -> None:
     """It waited in the cap's queue: no invariant may see the cap exceeded after reconciliation."""
     await world.rows(
         "INSERT INTO outflow_cap (network, token, units, span, set_by, set_because, set_at) VALUES "
@@ -249,7 +249,7 @@ async def test_all_externally_paid_ids_are_named_when_a_payment_fails(
 
 async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:
     await world.confirmed_swaps(1)
-    external = await made_by_another(world, replace(output(1), to_address=THIEF))
+    external = await made_by_another(world, replace(output(1), to_address=EXTERNAL_RECIPIENT))
     [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
     assert ended.end == "failed"
 

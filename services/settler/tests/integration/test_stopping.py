@@ -18,7 +18,7 @@ from services.settler.tests.lane_harness import (
     SOURCE,
     World,
     a_recipient,
-    expect_other_nonces,
+    expect_wrong_nonces,
 )
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
@@ -29,7 +29,7 @@ from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.http.stops import StopAdmin
 from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.store.losses import PostgresLosses
-from swap_settler.operator.store.stops import PATIENCE, PostgresStops
+from swap_settler.operator.store.stops import ROUND_TIMEOUT, PostgresStops
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,
@@ -52,7 +52,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def switch(world: World, *, patience: timedelta = PATIENCE) -> StopPayouts:
+def switch(world: World, *, patience: timedelta = ROUND_TIMEOUT) -> StopPayouts:
     stops = PostgresStops(world.engine, patience=patience)
     return StopPayouts(stops, networks=[SOURCE, DESTINATION])
 
@@ -75,7 +75,7 @@ async def stopped_before_its_bytes(world: World) -> SendPayouts:
         return await keep(*arguments, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        expect_other_nonces(patch)
+        expect_wrong_nonces(patch)
         patch.setattr(world.store, "store_attempts", stopped_meanwhile)
         assert await send(epoch=world.epoch) == 0
     assert await send(epoch=world.epoch) == 0
@@ -109,7 +109,7 @@ class TestTheKillSwitch:
         await world.confirmed_swaps(1)
         send, store = world.new_process(), getattr(world.store, storing)
         if storing == "store_attempts":
-            expect_other_nonces(monkeypatch)
+            expect_wrong_nonces(monkeypatch)
 
         async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
             await switch(world).stop(where, **OPERATOR_ORDER)

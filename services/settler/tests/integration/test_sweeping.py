@@ -300,7 +300,7 @@ class TestASweep:
         assert await world.rows("SELECT id FROM swept") == []
         assert await passed(world, watcher) == WATCHED
 
-    async def test_of_more_than_anybody_has_is_recorded_and_never_booked(
+    async def test_of_more_than_the_total_supply_is_recorded_and_never_booked(
         self, world: World, watcher: Engine
     ) -> None:
         forged = "0x" + "ee" * 32

@@ -65,7 +65,7 @@ async def test_m10_a_payment_that_the_other_version_has_taken_gets_no_second_non
     assert len(await world.rows("SELECT 1 FROM nonce_slot")) == 1
 
 
-async def test_m10_what_the_other_version_knows_to_be_newer_stays(world: World) -> None:
+async def test_m10_newer_rows_of_the_other_version_stay(world: World) -> None:
     await world.requested(1)
     await world.settle(a_funding(10**24))
     await world.settle(a_deposit(1, version=1, state="seen"))

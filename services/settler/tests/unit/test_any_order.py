@@ -73,7 +73,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.run_now(self.settler.deposits(funding(units=PAYOUT * swaps)))
 
     @rule(number=numbers)
-    def a_partner_requests(self, number: int) -> None:
+    def partner_requests_a_swap(self, number: int) -> None:
         self.run_now(self.settler.requests(a_request(number)))
 
     @rule(
@@ -83,7 +83,7 @@ class AnyOrder(RuleBasedStateMachine):
         states=st.lists(st.sampled_from(("seen", "confirmed", "reverted")), min_size=1, max_size=3),
         late=st.booleans(),
     )
-    def the_watcher_tells_of_a_deposit(
+    def watcher_reports_a_deposit(
         self, number: int, nth: int, units: int, states: list[str], late: bool
     ) -> None:
         key = (number, nth)
@@ -116,25 +116,25 @@ class AnyOrder(RuleBasedStateMachine):
         self.run_now(self.settler.deposits(message, copy))
 
     @rule(number=numbers)
-    def a_refund_address_is_given(self, number: int) -> None:
+    def refund_address_is_set(self, number: int) -> None:
         if swap_id(number) in self.work.swaps:
             self.run_now(self.settler.requests(a_refund_address(number)))
 
     @rule()
-    def due_refunds_are_worked_out(self) -> None:
+    def due_refunds_are_processed(self) -> None:
         self.run_now(self.start_refunds())
 
     @rule(
         share_ppm=st.sampled_from((998_000, 990_000, 500_000)),
         refused=st.sampled_from((None, None, *Refused)),
     )
-    def the_quoter_is_asked(self, share_ppm: int, refused: Refused | None) -> None:
+    def quoter_is_queried(self, share_ppm: int, refused: Refused | None) -> None:
         quoter = self.settler.quoter
         quoter.share_ppm, quoter.refused = share_ppm, refused
         self.run_now(self.requote_swaps())
 
     @rule(expensive=st.booleans())
-    def gas_gets_another_price(self, expensive: bool) -> None:
+    def gas_price_changes(self, expensive: bool) -> None:
         self.settler.chain.base_fee = 10**10 if expensive else 10**9
 
     @rule(number=numbers, data=st.data())
@@ -152,7 +152,7 @@ class AnyOrder(RuleBasedStateMachine):
             self.run_now(self.flush(payouts.sent(swap, intent.id, at=self.settler.now)))
 
     @rule(number=numbers, data=st.data())
-    def the_lane_proves_it_dead_and_gives_up(self, number: int, data: st.DataObject) -> None:
+    def lane_abandons_after_proof(self, number: int, data: st.DataObject) -> None:
         intent = self.payment(number, data)
         if intent is not None and intent.state in (IntentState.RESERVED, IntentState.BROADCAST):
             swap = self.work.swap(swap_id(number))
@@ -166,7 +166,7 @@ class AnyOrder(RuleBasedStateMachine):
         state=st.sampled_from(("seen", "confirmed", "reverted")),
         data=st.data(),
     )
-    def the_watcher_tells_of_a_payment(self, number: int, state: str, data: st.DataObject) -> None:
+    def watcher_reports_a_payment(self, number: int, state: str, data: st.DataObject) -> None:
         intent = self.payment(number, data)
         if intent is None or not intent.attempts or intent.state is IntentState.CONFIRMED:
             return
@@ -232,7 +232,7 @@ class AnyOrder(RuleBasedStateMachine):
             assert intent.charged_base_units <= there
 
     @invariant()
-    def what_came_is_somewhere(self) -> None:
+    def deposits_are_accounted_for(self) -> None:
         """Paid out, in flight, refunded, claimable, or waiting for a further deposit."""
         for swap in map(self.work.swap, self.work.swaps):
             for deposit in swap.deposits.values():
@@ -249,7 +249,7 @@ class AnyOrder(RuleBasedStateMachine):
                 assert (swap.id, None) in self.work.refunds_due
 
     @invariant()
-    def a_sum_that_no_quote_is_for_is_asked_about(self) -> None:
+    def unquoted_amounts_are_due(self) -> None:
         for swap in map(self.work.swap, self.work.swaps):
             if swap.asks_for_another_quote and not swap.lacks_base_units:
                 assert swap.id in self.work.requotes_due
@@ -278,7 +278,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert not any(sums.values())
 
     @invariant()
-    def the_inventory_is_what_the_accounts_say(self) -> None:
+    def inventory_equals_accounts(self) -> None:
         for row in self.work.inventory.values():
             own = {"network": row.network, "token": row.token}
             held = self.work.balance(AccountKind.CUSTODY, holder=Holder.TREASURY, **own)
@@ -305,7 +305,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert held == there + pending - sent_back
 
     @invariant()
-    def what_is_owed_for_a_swap_is_nothing_once_it_is_over(self) -> None:
+    def ended_swaps_owe_nothing(self) -> None:
         for swap in self.work.swaps.values():
             if swap.status in OVER:
                 for kind in (AccountKind.SWAP_LIABILITY, AccountKind.IN_FLIGHT):

@@ -19,7 +19,7 @@ from swap_settler.paying.usecases.mark_sent import MarkSent
 NETWORK = "ETHEREUM_DEVNET"
 
 
-class Marks:
+class MarkSentRecorder:
     """Records the attempts to be marked."""
 
     def __init__(self) -> None:
@@ -33,12 +33,14 @@ class Marks:
 
 
 @pytest.fixture
-def marks() -> Marks:
-    return Marks()
+def mark_sent_recorder() -> MarkSentRecorder:
+    return MarkSentRecorder()
 
 
 @pytest.fixture
-def buffer(marks: Marks, monkeypatch: pytest.MonkeyPatch) -> BufferSentAttempts:
+def buffer(
+    mark_sent_recorder: MarkSentRecorder, monkeypatch: pytest.MonkeyPatch
+) -> BufferSentAttempts:
     """A buffer with the clock 1, 2, 3 … and without a pause."""
 
     async def at_once(_: object) -> None: ...
@@ -47,7 +49,7 @@ def buffer(marks: Marks, monkeypatch: pytest.MonkeyPatch) -> BufferSentAttempts:
     monkeypatch.setattr(buffer_sent_attempts, "BEAT_SECONDS", 0.01)
     monkeypatch.setattr(buffer_sent_attempts, "RETRY_SECONDS", 0)
     clock = iter(range(1, 100))
-    return BufferSentAttempts(cast(MarkSent, marks), now=lambda: float(next(clock)))
+    return BufferSentAttempts(cast(MarkSent, mark_sent_recorder), now=lambda: float(next(clock)))
 
 
 def an_answer(transaction_hash: str, reaction: Reaction = Reaction.ACCEPTED) -> Any:
@@ -56,7 +58,7 @@ def an_answer(transaction_hash: str, reaction: Reaction = Reaction.ACCEPTED) -> 
 
 class TestWhatWasSent:
     async def test_is_marked_together_with_when_nodes_had_it(
-        self, buffer: BufferSentAttempts, marks: Marks
+        self, buffer: BufferSentAttempts, mark_sent_recorder: MarkSentRecorder
     ) -> None:
         await buffer.record_results(NETWORK, [an_answer("0x01"), an_answer("0x02")])
         await buffer.record_results(NETWORK, [an_answer("0x03")])
@@ -64,44 +66,50 @@ class TestWhatWasSent:
         await buffer()
 
         two, one = timedelta(seconds=2), timedelta(seconds=1)
-        assert marks.marked == [{"0x01": two, "0x02": two, "0x03": one}]
+        assert mark_sent_recorder.marked == [{"0x01": two, "0x02": two, "0x03": one}]
 
-    async def test_is_marked_once(self, buffer: BufferSentAttempts, marks: Marks) -> None:
+    async def test_is_marked_once(
+        self, buffer: BufferSentAttempts, mark_sent_recorder: MarkSentRecorder
+    ) -> None:
         await buffer.record_results(NETWORK, [an_answer("0x01")])
 
         await buffer()
         await buffer()
 
-        assert len(marks.marked) == 1
+        assert len(mark_sent_recorder.marked) == 1
 
     async def test_and_refused_for_sure_is_not(
-        self, buffer: BufferSentAttempts, marks: Marks
+        self, buffer: BufferSentAttempts, mark_sent_recorder: MarkSentRecorder
     ) -> None:
         await buffer.record_results(NETWORK, [an_answer("0x01", Reaction.REJECTED)])
 
         await buffer()
 
-        assert marks.marked == []
+        assert mark_sent_recorder.marked == []
 
     async def test_without_a_database_is_marked_later_with_the_same_time(
-        self, buffer: BufferSentAttempts, marks: Marks
+        self, buffer: BufferSentAttempts, mark_sent_recorder: MarkSentRecorder
     ) -> None:
         await buffer.record_results(NETWORK, [an_answer("0x01")])
-        marks.is_unavailable = True
+        mark_sent_recorder.is_unavailable = True
         with pytest.raises(Unavailable):
             await buffer()
-        marks.is_unavailable = False
+        mark_sent_recorder.is_unavailable = False
         await buffer.record_results(NETWORK, [an_answer("0x02")])
 
         await buffer()
 
-        assert marks.marked == [{"0x01": timedelta(seconds=3), "0x02": timedelta(seconds=1)}]
+        assert mark_sent_recorder.marked == [
+            {"0x01": timedelta(seconds=3), "0x02": timedelta(seconds=1)}
+        ]
 
-    async def test_while_it_waits_wakes_it(self, buffer: BufferSentAttempts, marks: Marks) -> None:
+    async def test_while_it_waits_wakes_it(
+        self, buffer: BufferSentAttempts, mark_sent_recorder: MarkSentRecorder
+    ) -> None:
         marking = asyncio.create_task(buffer())
         await asyncio.sleep(0)
 
         await buffer.record_results(NETWORK, [an_answer("0x01")])
         await marking
 
-        assert len(marks.marked) == 1
+        assert len(mark_sent_recorder.marked) == 1

@@ -85,9 +85,11 @@ class TestACap:
         assert (admission.leave, admission.spent) == (ids(1, 2), {TOKEN: 80})
 
     def test_lets_the_oldest_go_first_and_the_younger_of_one_moment_by_id(self) -> None:
-        twin = CapRequest(UUID(int=9), NOON + SECOND, {TOKEN: 60}, has_pass=False)
+        same_time = CapRequest(UUID(int=9), NOON + SECOND, {TOKEN: 60}, has_pass=False)
 
-        admission = among([twin, request_of(2, token=60), request_of(1, token=60)], cap(TOKEN, 60))
+        admission = among(
+            [same_time, request_of(2, token=60), request_of(1, token=60)], cap(TOKEN, 60)
+        )
 
         assert admission.leave == ids(1)
 
@@ -233,9 +235,9 @@ class TestTheTreasurysLimit:
         assert refused(*line, queue_length_max=2) == []
 
     def test_does_not_spend_what_is_available_on_one_that_may_not_join(self) -> None:
-        newcomer, waits = payment(1, 100), payment(2, 100, is_queued=True)
+        new_payment, waits = payment(1, 100), payment(2, 100, is_queued=True)
 
-        assert refused(newcomer, waits, queue_length_max=1) == [1]
+        assert refused(new_payment, waits, queue_length_max=1) == [1]
 
     def test_the_too_large_wait_beside_the_line(self) -> None:
         line = [

@@ -484,7 +484,7 @@ class TestUnmatched:
         assert from_owner.method is Method.FUNDING
         assert from_owner.match_key is None
 
-    def test_a_deposit_to_a_foreign_address_matches_nothing(self) -> None:
+    def test_a_deposit_to_an_external_address_matches_nothing(self) -> None:
         external = a_deposit(to_address="0x" + "77" * 20)
 
         assert external.state is DepositState.QUARANTINED

@@ -37,12 +37,12 @@ from swap_settler.operator.decide.forgotten import (
     free_leg,
     free_refuel,
     is_of_source,
-    leave_out_later,
+    move_last_deposits_off,
     order_output,
     order_refund,
 )
 from swap_settler.settling.decide import deposits, payouts
-from swap_settler.settling.decide.main_leg import give_back
+from swap_settler.settling.decide.main_leg import refund_or_fail
 from swap_settler.settling.decide.refunds import abandon_refund, start
 
 PAID_ID, COST = 77, 500
@@ -103,7 +103,7 @@ def output(swap: Swap) -> Intent:
 
 
 class TestFreeLeg:
-    def test_gives_up_another_kind_of_payment_that_waits(self) -> None:
+    def test_abandons_another_kind_of_payment_that_waits(self) -> None:
         swap = waiting_for_output()
 
         change = free_leg(swap, MAIN_LEG, IntentKind.REFUND, at=LATER)
@@ -126,7 +126,7 @@ class TestFreeLeg:
 
         assert str(refused.value) == "its output was signed, and may be in a block: wait"
 
-    def test_gives_up_the_refund_of_a_deposit_s_own_leg(self) -> None:
+    def test_abandons_the_refund_of_a_deposit_s_own_leg(self) -> None:
         leg = deposit_id(1)
         swap = swap_of(start(ended_with_late_deposit(), leg, at=NOON, cost=COST, paid_id=2))
         refund = swap.refund(leg)
@@ -142,7 +142,7 @@ class TestFreeLeg:
 
         change = free_leg(swap, MAIN_LEG, IntentKind.REFUND, at=LATER)
 
-        done = give_back(swap.on(LATER), FailReason.ROUTE_UNAVAILABLE, LATER)
+        done = refund_or_fail(swap.on(LATER), FailReason.ROUTE_UNAVAILABLE, LATER)
         assert change == changes_of(swap, done)
         after = swap_of(change)
         assert (after.status, after.fail_reason, after.changed_at) == (
@@ -174,7 +174,7 @@ class TestFreeRefuel:
     SWAP = waiting_for_output(refuel=True)
     REFUEL = replace(output(SWAP), id=deposit_id(9), kind=IntentKind.REFUEL, token=NATIVE)
 
-    def test_gives_up_one_that_was_not_sent(self) -> None:
+    def test_abandons_one_that_was_not_sent(self) -> None:
         swap = self.SWAP.with_intent(self.REFUEL)
 
         change = free_refuel(swap, at=LATER)
@@ -214,7 +214,7 @@ class TestLeaveOutLater:
     def test_leaves_out_the_last_as_long_as_the_rest_covers_it(
         self, least: int, nths: tuple[int, ...]
     ) -> None:
-        change = leave_out_later(self.three(), least, paid_alone=(), at=LATER)
+        change = move_last_deposits_off(self.three(), least, paid_alone=(), at=LATER)
 
         units = {1: 300, 2: 100}
         assert self.own_legs(change) == {deposit_id(nth): units[nth] for nth in nths}
@@ -225,7 +225,7 @@ class TestLeaveOutLater:
     def test_books_each_on_its_own_leg(self) -> None:
         swap = self.three()
 
-        change = leave_out_later(swap, 600, paid_alone=(), at=LATER)
+        change = move_last_deposits_off(swap, 600, paid_alone=(), at=LATER)
 
         on = swap.on(LATER)
         assert change.ledger == (
@@ -236,7 +236,7 @@ class TestLeaveOutLater:
         assert swap_of(change).credited_base_units == 600
 
     def test_leaves_out_first_what_has_a_payment_of_its_own(self) -> None:
-        change = leave_out_later(self.three(), 400, paid_alone={self.FIRST}, at=LATER)
+        change = move_last_deposits_off(self.three(), 400, paid_alone={self.FIRST}, at=LATER)
 
         assert self.own_legs(change) == {self.FIRST: 600}
 
@@ -247,7 +247,7 @@ class TestLeaveOutLater:
         by_block = swap.with_deposit(replace(first, block_number=first.block_number + 9))
 
         for late in (by_time, by_block):
-            change = leave_out_later(late, 400, paid_alone=(), at=LATER)
+            change = move_last_deposits_off(late, 400, paid_alone=(), at=LATER)
             assert self.own_legs(change) == {self.FIRST: 600}
 
     def test_leaves_what_a_reorg_took(self) -> None:
@@ -255,14 +255,14 @@ class TestLeaveOutLater:
         gone = replace(swap.deposits[self.THIRD], state=DepositState.REVERTED)
         after_reorg = swap.with_deposit(gone)
 
-        change = leave_out_later(after_reorg, 600, paid_alone=(), at=LATER)
+        change = move_last_deposits_off(after_reorg, 600, paid_alone=(), at=LATER)
 
         assert self.own_legs(change) == {self.SECOND: 300}
 
     def test_changes_nothing_where_all_of_it_is_claimable(self) -> None:
         failed = replace(self.three(), status=Status.FAILED)
 
-        assert leave_out_later(failed, 1, paid_alone=(), at=LATER) == NOTHING
+        assert move_last_deposits_off(failed, 1, paid_alone=(), at=LATER) == NOTHING
 
 
 class TestOrderRefund:

@@ -78,7 +78,7 @@ def test_a_top_up_is_the_owners_money_and_pays_no_swap() -> None:
 
 
 class TestInventory:
-    def test_holds_what_the_treasury_got_and_owes_what_is_somebodys(self) -> None:
+    def test_holds_what_the_treasury_received_and_owes_what_has_an_owner(self) -> None:
         owed = account(AccountKind.SWAP_LIABILITY)
 
         row = inventory_after(

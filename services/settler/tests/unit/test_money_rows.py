@@ -46,7 +46,7 @@ class FakeBooks:
     async def watched(self, at: datetime) -> None:
         self._work.block_times[ETHEREUM] = at
 
-    async def wait_for_the_quoter(self, duration: timedelta) -> None:
+    async def exceed_quoter_patience(self, duration: timedelta) -> None:
         self._work.wait(duration)
 
 
@@ -60,6 +60,6 @@ async def test_a_deposit_ends_as_its_row_states(row: Row, method: Way, has_addre
     work = FakeUnitOfWork()
     settler, books = Settler(work, work, requotes=FakeRequotes(work)), FakeBooks(work)
 
-    await MoneyRowRunner(row, method, settler, books).play(has_address=has_address)
+    await MoneyRowRunner(row, method, settler, books).run(has_address=has_address)
 
     await check(row, books, has_address=has_address, cost=COST)

@@ -67,7 +67,7 @@ class Subject:
         self.stand_in = stand_in
         self.pricing = pricing
 
-    def go_away(self) -> None:
+    def become_unavailable(self) -> None:
         if isinstance(self.stand_in, Prices):
             self.stand_in.is_away = True
         else:
@@ -113,6 +113,6 @@ class TestPricing:
         assert await subject.pricing.quote(question(1)) is Refused.BELOW_MINIMUM
 
     async def test_gives_no_answer_while_it_is_away(self, subject: Subject) -> None:
-        subject.go_away()
+        subject.become_unavailable()
 
         assert await subject.pricing.quote(question(10**18)) is Refused.NO_ANSWER

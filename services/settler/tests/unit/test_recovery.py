@@ -14,7 +14,7 @@ from swap_settler.recovery.decide.recovery import (
     SignerProof,
     Start,
     classify_start,
-    what_changed,
+    restore_reason,
 )
 
 LAST = Incarnation(system_identifier=11, timeline=1, database_id=22, table_id=33, booted_at=NOON)
@@ -61,18 +61,18 @@ class TestTheReason:
     def test_names_all_that_changed(self) -> None:
         now = Incarnation(12, 2, 23, 34, booted_at=NOON + MINUTE)
 
-        assert what_changed(LAST, now) == (
+        assert restore_reason(LAST, now) == (
             "the database was restored or failed over: system_identifier 11 became 12, "
             "timeline 1 became 2, database_id 22 became 23, table_id 33 became 34"
         )
 
     def test_names_nothing_else(self) -> None:
-        assert what_changed(LAST, FAILED_OVER) == (
+        assert restore_reason(LAST, FAILED_OVER) == (
             "the database was restored or failed over: timeline 1 became 2"
         )
 
     def test_without_an_incarnation_is_the_history(self) -> None:
-        assert what_changed(None, LAST) == (
+        assert restore_reason(None, LAST) == (
             "the database has a history and no incarnation: it may be an older backup"
         )
 

@@ -48,7 +48,7 @@ from swap_settler.settling.decide.requotes import Refused, accept, refuse
 EXAMPLES: Final = 10 * settings().max_examples
 TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
-ACTS: Final = (
+STEPS: Final = (
     "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "sign", "sign",
     "mined", "final", "unmined", "abandon", "deadline", "requote", "requote",
     "wait_for_the_refuel",
@@ -57,10 +57,10 @@ ACTS: Final = (
 ANSWERS: Final = (998, 990, 500, *Refused)
 ROUNDS_MAX: Final = 20
 
-schedules = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 11)), max_size=30)
+schedules = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11)), max_size=30)
 
 
-class Play:
+class SwapSchedule:
     """One swap, with its bookings and the facts of its chains."""
 
     def __init__(self, *, has_address: bool, has_refuel: bool) -> None:
@@ -97,7 +97,7 @@ class Play:
         self.due += change.refunds_due
         self.swap = change.swap or self.swap
 
-    def act(self, what: str, number: int) -> None:
+    def take_step(self, what: str, number: int) -> None:
         getattr(self, what)(number)
         self.check()
 
@@ -216,16 +216,16 @@ class Play:
         assert max(legs.values(), default=0) <= 1, "a leg with two live payments"
         assert max(self.paid.values(), default=0) <= 1, "a leg that was paid twice"
 
-    def come_to_rest(self) -> None:
+    def run_until_idle(self) -> None:
         """Run all steps until nothing is due or in flight."""
         for _ in range(ROUNDS_MAX):
-            self.act("requote", 0)
-            self.act("work_out", 0)
-            self.act("wait_for_the_refuel", 0)
+            self.take_step("requote", 0)
+            self.take_step("work_out", 0)
+            self.take_step("wait_for_the_refuel", 0)
             for number in range(len(self.swap.intents)):
-                self.act("sign", number)
+                self.take_step("sign", number)
             for _ in range(len(self.swap.intents)):
-                self.act("final", 0)
+                self.take_step("final", 0)
             if not self.due and self.chosen(0, *set(IntentState) - {IntentState.CONFIRMED}) is None:
                 return
         raise AssertionError("it never comes to rest")
@@ -251,41 +251,41 @@ class Play:
 def test_every_leg_is_paid_out_or_back_or_owed(
     schedule: list[tuple[str, int]], has_address: bool, has_refuel: bool
 ) -> None:
-    play = Play(has_address=has_address, has_refuel=has_refuel)
+    schedule_run = SwapSchedule(has_address=has_address, has_refuel=has_refuel)
     for what, number in schedule:
-        play.act(what, number)
-    play.come_to_rest()
+        schedule_run.take_step(what, number)
+    schedule_run.run_until_idle()
 
-    swap = play.swap
+    swap = schedule_run.swap
     assert swap.status not in (Status.PAYOUT_PENDING, Status.REFUND_PENDING)
     legs: list[tuple[Leg, int]] = [(None, sum(d.main_base_units for d in swap.booked))]
     legs += [(d.id, d.returned_base_units) for d in swap.deposits.values() if d.is_booked]
     for leg, held in legs:
-        is_paid = play.paid[leg] == 1
+        is_paid = schedule_run.paid[leg] == 1
         is_waiting = leg is None and swap.status is Status.DEPOSIT_PENDING
         kind = AccountKind.SWAP_LIABILITY if is_waiting else AccountKind.CLAIMABLE
-        spent = play.spent_on_refuel if leg is None else 0
+        spent = schedule_run.spent_on_refuel if leg is None else 0
         # Exactly one of payout, refund and balance.
-        assert play.owed(kind, leg) == (0 if is_paid else held - spent)
+        assert schedule_run.owed(kind, leg) == (0 if is_paid else held - spent)
     assert all(
         balance == 0
-        for account, balance in play.balances.items()
+        for account, balance in schedule_run.balances.items()
         if account.kind is AccountKind.IN_FLIGHT
     )
-    assert play.refuelled <= 1
+    assert schedule_run.refuelled <= 1
     if swap.status is Status.COMPLETED and has_refuel:
-        assert_refuel_is_somewhere(play)
+        assert_refuel_is_accounted_for(schedule_run)
     is_over = swap.status in (Status.COMPLETED, Status.REFUNDED)
-    assert (play.paid[None] == 1) is is_over
+    assert (schedule_run.paid[None] == 1) is is_over
     assert all(d.state is not DepositState.QUARANTINED for d in swap.deposits.values())
 
 
-def assert_refuel_is_somewhere(play: Play) -> None:
+def assert_refuel_is_accounted_for(schedule_run: SwapSchedule) -> None:
     """It was sent, is claimable for the recipient, or was never bought and was refunded."""
     owed = {
         kind: -sum(
             balance
-            for account, balance in play.balances.items()
+            for account, balance in schedule_run.balances.items()
             if account.kind is kind and account.network == POLYGON and account.token == NATIVE
         )
         for kind in (
@@ -294,6 +294,8 @@ def assert_refuel_is_somewhere(play: Play) -> None:
             AccountKind.REFUEL_IN_FLIGHT,
         )
     }
-    was_bought = play.refuelled or play.spent_on_refuel
+    was_bought = schedule_run.refuelled or schedule_run.spent_on_refuel
     assert owed[AccountKind.REFUEL_LIABILITY] == owed[AccountKind.REFUEL_IN_FLIGHT] == 0
-    assert owed[AccountKind.CLAIMABLE] == (REFUEL if was_bought and not play.refuelled else 0)
+    assert owed[AccountKind.CLAIMABLE] == (
+        REFUEL if was_bought and not schedule_run.refuelled else 0
+    )

@@ -90,7 +90,7 @@ def test_a_relay_whose_attempts_are_not_known_is_out_without_a_hash() -> None:
     assert done.authorization.transaction_hash is None
 
 
-def test_who_signed_is_refunded_only_once_it_was_his_money() -> None:
+def test_a_signer_is_refunded_only_for_own_money() -> None:
     swap = out(FIRST)
     assert swap.terms.refund_address is None
 

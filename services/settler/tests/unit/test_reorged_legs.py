@@ -159,7 +159,7 @@ class TestADepositOnItsOwnLeg:
         after = swap_of(change)
         assert change.ledger == (ledger.recovered(after, after.deposits[LATE], LATE),)
 
-    def test_that_is_only_seen_again_is_seen_when_its_refund_is_given_up(self) -> None:
+    def test_that_is_only_seen_again_is_seen_when_its_refund_is_abandoned(self) -> None:
         swap = paid_back()
         seen = replace(swap.deposits[LATE], state=DepositState.SEEN, version=4)
         refund = swap.refund(LATE)

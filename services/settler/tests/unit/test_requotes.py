@@ -45,7 +45,7 @@ from swap_settler.settling.decide import deposits
 from swap_settler.settling.decide.attaching import NotAttachable, Proof, check
 from swap_settler.settling.decide.expiry import decide as expire
 from swap_settler.settling.decide.main_leg import (
-    WAITS_AGAIN_FOR,
+    REQUOTE_EXTENSION,
     fill,
     lock_quote,
     unlock_quote,
@@ -306,7 +306,7 @@ class TestTheLock:
 
         late = with_time(swap, swap.expires_at)
 
-        assert late.expires_at == swap.expires_at + WAITS_AGAIN_FOR
+        assert late.expires_at == swap.expires_at + REQUOTE_EXTENSION
         assert with_time(swap, NOON).expires_at == swap.expires_at
 
 

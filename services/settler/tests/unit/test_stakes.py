@@ -6,7 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from swap_settler.operator.decide.stakes import Amount, CapLimit, dollars, usd_micros_of, why_second
+from swap_settler.operator.decide.stakes import (
+    Amount,
+    CapLimit,
+    dollars,
+    second_operator_reason,
+    usd_micros_of,
+)
 
 DOLLAR = 10**18
 COIN, TOKEN = ("A", "ETH"), ("A", "USDC")
@@ -50,10 +56,10 @@ class TestTheAmount:
         ("at_stake", "is_alone"), [(0, True), (100, True), (101, False), (None, False)]
     )
     def test_one_operator_is_enough_up_to_it(self, at_stake: int | None, *, is_alone: bool) -> None:
-        assert (why_second(at_stake, above=100) is None) is is_alone
+        assert (second_operator_reason(at_stake, above=100) is None) is is_alone
 
     def test_is_reported_in_dollars(self) -> None:
-        assert why_second(10**12 + 1, above=10**10) == (
+        assert second_operator_reason(10**12 + 1, above=10**10) == (
             "$1,000,000.01 are at stake; a second operator approves what is above $10,000.00"
         )
         assert dollars(0) == "$0.00"

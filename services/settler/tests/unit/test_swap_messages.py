@@ -38,7 +38,7 @@ from swap_settler.model.swap import DepositState, IntentState, Swap
 from swap_settler.settling.decide import deposits, payouts
 
 
-def announced(change: Changes) -> Envelope[SwapChanged]:
+def published_message(change: Changes) -> Envelope[SwapChanged]:
     [message] = SwapMessages(a_catalogue()).outgoing([change], at=NOON + HOUR)
     assert message.topic == SWAP_CHANGED.name
     return SWAP_CHANGED.envelope.model_validate_json(message.payload)
@@ -59,7 +59,7 @@ def out(state: IntentState) -> Swap:
 
 
 def test_publishes_the_whole_swap_after_its_first_sequence() -> None:
-    envelope = announced(Changes(swap=a_swap(), trace_id="asked"))
+    envelope = published_message(Changes(swap=a_swap(), trace_id="asked"))
 
     body = envelope.body
     assert (body.sequence, body.status, body.previous_status) == (1, "user_transfer_pending", None)
@@ -88,7 +88,7 @@ def test_one_sequence_is_one_message_id() -> None:
     swap = a_swap()
 
     first, again, second = (
-        announced(Changes(swap=one)).message_id for one in (swap, swap, swap.on(NOON))
+        published_message(Changes(swap=one)).message_id for one in (swap, swap, swap.on(NOON))
     )
 
     assert first == again != second
@@ -97,7 +97,7 @@ def test_one_sequence_is_one_message_id() -> None:
 def test_shows_the_deposit_and_the_payout_as_far_as_they_are() -> None:
     change = paid_for()
 
-    body = announced(replace(change, trace_id="t")).body
+    body = published_message(replace(change, trace_id="t")).body
 
     assert (body.previous_status, body.status) == ("user_transfer_pending", "ls_transfer_pending")
     deposit, payout = body.transactions
@@ -124,18 +124,20 @@ def test_shows_the_deposit_and_the_payout_as_far_as_they_are() -> None:
 def test_shows_a_deposit_that_is_there(state: DepositState, shown: list[str]) -> None:
     swap = a_swap().with_deposit(replace(a_deposit(), state=state))
 
-    assert [t.status for t in announced(Changes(swap=swap)).body.transactions] == shown
+    assert [t.status for t in published_message(Changes(swap=swap)).body.transactions] == shown
 
 
 def test_hides_the_hash_of_a_payment_until_it_is_mined() -> None:
     assigned = out(IntentState.ASSIGNED)
     assert assigned.output is not None
 
-    sent = announced(payouts.sent(assigned, assigned.output.id, at=NOON)).body.transactions[1]
+    sent = published_message(payouts.sent(assigned, assigned.output.id, at=NOON)).body.transactions[
+        1
+    ]
     assert (sent.status, sent.transaction_hash) == ("initiated", None)
 
     mined = payouts.decide(assigned, a_payout("seen"), at=NOON, treasury=TREASURY[POLYGON])
-    payout = announced(mined).body.transactions[1]
+    payout = published_message(mined).body.transactions[1]
     assert (payout.status, payout.transaction_hash) == ("initiated", "0x" + "11" * 32)
     assert (payout.block_number, payout.at) == (500, NOON + 2 * MINUTE)
 
@@ -145,7 +147,7 @@ def test_never_completes_without_its_output() -> None:
         out(IntentState.BROADCAST), a_payout(), at=NOON, treasury=TREASURY[POLYGON]
     )
 
-    body = announced(change).body
+    body = published_message(change).body
     assert body.status == Status.COMPLETED.value
     assert [t.status for t in body.transactions] == ["completed", "completed"]
     assert body.closed_at == NOON
@@ -155,7 +157,7 @@ def test_never_completes_without_its_output() -> None:
 def test_has_the_trace_of_its_swap_whatever_caused_it(cause: str | None) -> None:
     change = Changes(swap=a_swap(), trace_id=cause)
 
-    assert announced(change).trace_id == trace_id_of(swap_id(7))
+    assert published_message(change).trace_id == trace_id_of(swap_id(7))
 
 
 def test_changes_without_a_swap_publish_no_swap() -> None:

@@ -263,12 +263,12 @@ class TestWhatCanBeBooked:
             for id, is_without_swap in booked_ids.items()
         )
 
-    def test_of_a_swaps_address_is_never_nobodys(self) -> None:
+    def test_of_a_swaps_address_always_belongs_to_the_swap(self) -> None:
         booked_ids, _ = bookable(
             [another(1, base_units=101)], treasury=HERE, addresses_without_swap={PLACE}
         )
 
         assert booked_ids == {}
 
-    def test_is_nothing_of_nobodys_unless_its_addresses_are_locked(self) -> None:
+    def test_is_nothing_without_a_swap_unless_its_addresses_are_locked(self) -> None:
         assert bookable([SWEEP_WITHOUT_SWAP], treasury=HERE) == ({}, ())

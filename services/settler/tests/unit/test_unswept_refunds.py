@@ -30,7 +30,7 @@ from swap_settler.settling.ports import DueRefund
 LONG = 3 * HOUR
 
 
-class Waiting:
+class WaitingRefunds:
     """Due refunds, with a wait that the test sets."""
 
     def __init__(self, work: FakeUnitOfWork) -> None:
@@ -38,20 +38,20 @@ class Waiting:
         self.waited = timedelta(0)
 
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
-        there = await self._work.due(network, limit=limit)
-        return [replace(one, waited=self.waited) for one in there]
+        due_refunds = await self._work.due(network, limit=limit)
+        return [replace(one, waited=self.waited) for one in due_refunds]
 
 
-class Unswept:
+class UnsweptSwap:
     """A swap with a due refund and unswept money: nothing else covers the refund."""
 
     def __init__(self) -> None:
         self.work = FakeUnitOfWork()
-        self.due = Waiting(self.work)
+        self.due = WaitingRefunds(self.work)
         self.settler = Settler(self.work, self.due, requotes=FakeRequotes(self.work))
         self.settler.quoter.refused = Refused.ABOVE_MAXIMUM
 
-    async def brought(self, units: int) -> None:
+    async def deposit(self, units: int) -> None:
         await self.settler.deposits(funding(POLYGON))
         request = a_request(NUMBER, method="deposit_address", requested=0, fee=0, payout=0)
         await self.settler.requests(request)
@@ -72,8 +72,8 @@ class Unswept:
 
 
 async def test_a_refund_waits_for_the_sweep() -> None:
-    unswept = Unswept()
-    await unswept.brought(REQUESTED)
+    unswept = UnsweptSwap()
+    await unswept.deposit(REQUESTED)
 
     await unswept.settler.start_refunds()
 
@@ -83,8 +83,8 @@ async def test_a_refund_waits_for_the_sweep() -> None:
 
 
 async def test_a_refund_that_waits_for_too_long_is_claimable() -> None:
-    unswept = Unswept()
-    await unswept.brought(REQUESTED)
+    unswept = UnsweptSwap()
+    await unswept.deposit(REQUESTED)
     unswept.due.waited = LONG
 
     await unswept.settler.start_refunds()
@@ -96,8 +96,8 @@ async def test_a_refund_that_waits_for_too_long_is_claimable() -> None:
 
 
 async def test_a_refund_that_can_be_sent_is_sent_however_long_it_waited() -> None:
-    unswept = Unswept()
-    await unswept.brought(REQUESTED)
+    unswept = UnsweptSwap()
+    await unswept.deposit(REQUESTED)
     await unswept.settler.deposits(funding(ETHEREUM))
     unswept.due.waited = LONG
 
@@ -107,8 +107,8 @@ async def test_a_refund_that_can_be_sent_is_sent_however_long_it_waited() -> Non
 
 
 async def test_a_refund_that_costs_what_it_returns_does_not_wait() -> None:
-    unswept = Unswept()
-    await unswept.brought(1)
+    unswept = UnsweptSwap()
+    await unswept.deposit(1)
 
     await unswept.settler.start_refunds()
 

@@ -258,7 +258,7 @@ class TestSettlePayouts:
         assert world.intents[intent.id].state is IntentState.CONFIRMED
         assert world.balance(AccountKind.CUSTODY, network=POLYGON) == PLENTY - PAYOUT
 
-    async def test_a_payment_of_nobodys_halts_its_network(
+    async def test_an_unexplained_payment_halts_its_network(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         await run.deposits(funding())

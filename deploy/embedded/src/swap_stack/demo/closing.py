@@ -95,5 +95,5 @@ def show_trail(trail: tuple[TrailMessage, ...], console: Console) -> None:
         console.print(f"\n[bold]{topic}[/]")
         for message in (message for message in trail if message.topic == topic):
             seconds = (message.created_at - first).total_seconds()
-            line = f"  {seconds:6.2f}s  {message.source:<14} {message.says}"
+            line = f"  {seconds:6.2f}s  {message.source:<14} {message.summary}"
             console.print(line, highlight=False)

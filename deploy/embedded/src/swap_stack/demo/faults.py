@@ -46,9 +46,9 @@ def _payout(outcome: Outcome) -> Iterator[str]:
 
 def _refund(outcome: Outcome) -> Iterator[str]:
     back, funded = (sum(one["amount"] for one in outcome.sent(t)) for t in ("refund", "input"))
-    if outcome.journey.goes_back and not 0 < back < funded:
+    if outcome.journey.is_refunded and not 0 < back < funded:
         yield f"{back:g} of {funded:g} went back"
-    if not outcome.journey.goes_back and back:
+    if not outcome.journey.is_refunded and back:
         yield f"{back:g} went back, and nothing should"
 
 

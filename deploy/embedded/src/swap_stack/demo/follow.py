@@ -14,7 +14,7 @@ from eth_account import Account
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
-from swap_stack.demo.journeys import Journey, Method, Pays
+from swap_stack.demo.journeys import Journey, Method, PaymentTime
 from swap_stack.demo.partner import Partner
 from swap_stack.demo.short_lived_app import create_short_lived_app
 from swap_stack.demo.timeline import Timeline, shortened
@@ -77,10 +77,12 @@ class Follower:
         prepared = await self._create(journey, partner, recipient, timeline)
         received = None if journey.is_short_lived else self._received
         watch = Watch(self._stack, received, prepared["swap"]["id"], started, timeline)
-        if journey.pays is Pays.LATE:
+        if journey.payment_time is PaymentTime.LATE:
             await watch.until_final(partner)
         await self._pay(journey, prepared, partner, timeline)
-        last = await watch.until_final(partner, sends_back=journey.pays is Pays.LATE)
+        last = await watch.until_final(
+            partner, expects_refund=journey.payment_time is PaymentTime.LATE
+        )
         return Outcome(
             journey=journey,
             swap=last,
@@ -95,7 +97,7 @@ class Follower:
     ) -> None:
         if journey.method is Method.GASLESS:
             await self._sign(journey, prepared, partner, timeline)
-        elif journey.pays is not Pays.NEVER:
+        elif journey.payment_time is not PaymentTime.NEVER:
             await self._deposit(journey, prepared["deposit_actions"][0], timeline)
 
     async def _key(self, journey: Journey, session: aiohttp.ClientSession) -> str:
@@ -196,9 +198,11 @@ class Watch:
         self.deliveries: tuple[Delivery, ...] = ()
         self.ended_at = started
 
-    async def until_final(self, partner: Partner, *, sends_back: bool = False) -> dict[str, Any]:
+    async def until_final(
+        self, partner: Partner, *, expects_refund: bool = False
+    ) -> dict[str, Any]:
         """
-        :param sends_back: whether money that comes after the end is to be seen on its way back.
+        :param expects_refund: whether money that comes after the end is to be seen on its way back.
         :raises StackError: when it takes too long.
         """
         deadline = self._started + timedelta(seconds=PATIENCE_SECONDS)
@@ -206,7 +210,7 @@ class Watch:
             answer = await partner.get_swap(self._swap_id)
             swap = answer["swap"]
             await self._look(swap)
-            is_back = not sends_back or any(is_refund(sent) for sent in swap["transactions"])
+            is_back = not expects_refund or any(is_refund(sent) for sent in swap["transactions"])
             if swap["status"] in FINAL and self._has_webhook(swap["status"]) and is_back:
                 return answer
             await asyncio.sleep(POLL_SECONDS)
@@ -219,7 +223,7 @@ class Watch:
         now = datetime.now(UTC)
         self.trail = await read_trail(self._auditor_url, self._swap_id, self._started - CLOCK_SLACK)
         for message in self.trail:
-            what = f"{message.source} → {message.topic}: {message.says}"
+            what = f"{message.source} → {message.topic}: {message.summary}"
             at, key = message.created_at, message.message_id
             self._timeline.add("message", what, at=at, key=key)
         for sent in swap["transactions"]:

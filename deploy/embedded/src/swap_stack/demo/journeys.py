@@ -15,7 +15,7 @@ class Method(StrEnum):
     GASLESS = "gasless"
 
 
-class Pays(StrEnum):
+class PaymentTime(StrEnum):
     """When the user does."""
 
     AT_ONCE = "at once"
@@ -38,12 +38,12 @@ class Journey:
     method: Method
     refuel: bool = False
     what_happens: str = "all of it comes"
-    pays: Pays = Pays.AT_ONCE
+    payment_time: PaymentTime = PaymentTime.AT_ONCE
     paid_percent: int = 100  # of what was asked for
     recipient_refuses: bool = False
     ending: str = "completed"
     requotes: int = 0
-    goes_back: bool = False
+    is_refunded: bool = False
 
     @property
     def title(self) -> str:
@@ -56,7 +56,7 @@ class Journey:
     @property
     def is_short_lived(self) -> bool:
         """Whether it needs a swap that lives for seconds."""
-        return self.pays is not Pays.AT_ONCE
+        return self.payment_time is not PaymentTime.AT_ONCE
 
 
 NATIVE_TO_NATIVE = Journey("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.5", Method.DEPOSITORY)
@@ -88,22 +88,22 @@ REFUSED = Journey(
     ending="refunded",
     what_happens="its recipient refuses",
     recipient_refuses=True,
-    goes_back=True,
+    is_refunded=True,
 )
 LATE = Journey(
     *_ENDS,
     Method.DIRECT_TRANSFER,
     ending="expired",
     what_happens="it comes late",
-    pays=Pays.LATE,
-    goes_back=True,
+    payment_time=PaymentTime.LATE,
+    is_refunded=True,
 )
 NEVER = Journey(
     *_ENDS,
     Method.DIRECT_TRANSFER,
     ending="expired",
     what_happens="nothing comes",
-    pays=Pays.NEVER,
+    payment_time=PaymentTime.NEVER,
 )
 JOURNEYS = (
     NATIVE_TO_NATIVE,

@@ -41,7 +41,7 @@ class TrailMessage:
     body: dict[str, Any]
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """Summarize its new content."""
         body = self.body
         if "status" in body:

@@ -26,13 +26,13 @@ from swap_stack.services import PROCESSES
 from swap_stack.up import up
 
 BACKUP: Final = "drill.dump"
-Say = Callable[[str, str], None]
+PrintStep = Callable[[str, str], None]
 # While it is open no service runs; it yields nothing, and what it was opened for runs again after.
 Stopped = Callable[[], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Drilled:
+class DrillResult:
     """What the drill has shown."""
 
     status: RecoveryStatus  # of the recovery, when it had ended
@@ -51,9 +51,9 @@ class Drilled:
         for planned in (NEW, UNPAID, PAID_OUT):
             if self.statuses[planned] != "completed":
                 found.append(f"{planned.name}: it is {self.statuses[planned]}")
-        return [*found, *self._not_shown()]
+        return [*found, *self._missing_entries()]
 
-    def _not_shown(self) -> Sequence[str]:
+    def _missing_entries(self) -> Sequence[str]:
         shown = {(one["swap_id"], one["kind"]) for one in self.status["forgotten"]}
         wanted = {
             (self.ids[PAID_OUT], "output"),
@@ -69,7 +69,9 @@ class Drilled:
         ]
 
 
-async def play(stack: Mapping[str, Any], *, file: Path, stopped: Stopped, say: Say) -> Drilled:
+async def run_drill(
+    stack: Mapping[str, Any], *, file: Path, stopped: Stopped, print_step: PrintStep
+) -> DrillResult:
     """Do it on a running stack.
 
     :param file: where the backup goes.
@@ -79,22 +81,24 @@ async def play(stack: Mapping[str, Any], *, file: Path, stopped: Stopped, say: S
         swaps = Swaps(stack, session)
         for planned in (PAID_OUT, SENT_BACK, UNPAID):
             await swaps.create(planned)
-            say("created", f"{swaps.id_of(planned)}, {planned.name}")
+            print_step("created", f"{swaps.id_of(planned)}, {planned.name}")
         await dump(stack["postgres"]["url"], file)
-        say("backup", file.name)
+        print_step("backup", file.name)
         await swaps.create(FORGOTTEN)
         for planned in (PAID_OUT, FORGOTTEN, SENT_BACK):
             await swaps.pay(planned)
         for planned in (PAID_OUT, FORGOTTEN, SENT_BACK):
-            say(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
+            print_step(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
         before = await read_payments(stack)
         settler = Settler(stack, session)
         async with stopped():
             await restore(stack["postgres"]["url"], file)
-            say("restored", f"the database has forgotten {before.total()} payments")
-            ending = asyncio.create_task(settler.until_ended(lambda line: say("recovery", line)))
+            print_step("restored", f"the database has forgotten {before.total()} payments")
+            ending = asyncio.create_task(
+                settler.until_ended(lambda line: print_step("recovery", line))
+            )
         try:
-            return await _after(stack, swaps, settler, ending, say)
+            return await _after(stack, swaps, settler, ending, print_step)
         finally:
             ending.cancel()
 
@@ -104,30 +108,34 @@ async def _after(
     swaps: Swaps,
     settler: Settler,
     ending: asyncio.Task[RecoveryStatus],
-    say: Say,
-) -> Drilled:
+    print_step: PrintStep,
+) -> DrillResult:
     await swaps.create(NEW)
     await swaps.pay(NEW)
     await swaps.pay(UNPAID)
-    say("paid for", f"{swaps.id_of(NEW)}, {NEW.name}, and {swaps.id_of(UNPAID)}, {UNPAID.name}")
+    print_step(
+        "paid for", f"{swaps.id_of(NEW)}, {NEW.name}, and {swaps.id_of(UNPAID)}, {UNPAID.name}"
+    )
     status = await ending
     for planned in (NEW, UNPAID):
-        say(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
+        print_step(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
     for one in status["forgotten"]:
         of = one["swap_id"] or "a swap that is forgotten"
-        say("forgotten", f"{one['kind']} of {of}, {one['transaction_hash']} on {one['network']}")
+        print_step(
+            "forgotten", f"{one['kind']} of {of}, {one['transaction_hash']} on {one['network']}"
+        )
     for one in status["retained"]:
-        say("held still", f"{one['kind']} of {one['swap_id'] or one['deposit_id']}")
+        print_step("held still", f"{one['kind']} of {one['swap_id'] or one['deposit_id']}")
     # A refuel is ordered by its output, and explained after it.
     for one in sorted(status["forgotten"], key=lambda one: one["kind"] != "output"):
         if one["swap_id"] == swaps.id_of(PAID_OUT):
             await settler.explain(one["network"], one["transaction_hash"])
-            say("explained", f"{one['kind']} of {one['swap_id']}, by its transaction")
+            print_step("explained", f"{one['kind']} of {one['swap_id']}, by its transaction")
     planned_ones = (PAID_OUT, SENT_BACK, UNPAID, FORGOTTEN, NEW)
     await swaps.follow(PAID_OUT)
     statuses = {p: await swaps.status(p) for p in planned_ones if p is not FORGOTTEN}
     ids = {planned: swaps.id_of(planned) for planned in planned_ones}
-    return Drilled(status, statuses, await read_payments(stack), ids)
+    return DrillResult(status, statuses, await read_payments(stack), ids)
 
 
 async def drill(places: Places, options: Options, report: Report) -> None:
@@ -150,9 +158,11 @@ async def drill(places: Places, options: Options, report: Report) -> None:
 
     try:
         file = places.var / BACKUP
-        drilled = await play(stack, file=file, stopped=stopped, say=report.say)
+        drill_result = await run_drill(
+            stack, file=file, stopped=stopped, print_step=report.print_step
+        )
     finally:
         await down(places, report)
-    if faults := drilled.faults():
+    if faults := drill_result.faults():
         raise StackError("\n".join(faults))
-    report.say("nothing twice", "each swap was paid once, by the Treasuries' own logs")
+    report.print_step("nothing twice", "each swap was paid once, by the Treasuries' own logs")

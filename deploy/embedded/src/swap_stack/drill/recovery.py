@@ -29,7 +29,7 @@ class Settler:
         status: RecoveryStatus = await self._request("GET", "/recovery")
         return status
 
-    async def until_ended(self, say: Callable[[str], None]) -> RecoveryStatus:
+    async def until_ended(self, print_step: Callable[[str], None]) -> RecoveryStatus:
         """Tell each change of what is proven, and return what is shown in the end.
 
         :raises StackError: when it does not end by itself in time.
@@ -39,7 +39,7 @@ class Settler:
         while asyncio.get_running_loop().time() < deadline:
             status = await self._read_status()
             if status is not None and (now := describe(status)) != before:
-                say(now)
+                print_step(now)
                 before = now
             if status is not None and status["recoveries"][0]["state"] == "ended":
                 return status

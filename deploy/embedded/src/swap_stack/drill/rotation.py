@@ -27,9 +27,9 @@ from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import DevelopmentKey, Secrets, development_keys, key_of, load_or_make
 from swap_stack.node import Node
 from swap_stack.options import Options
-from swap_stack.parts.kafka import Kafka, why_not
+from swap_stack.parts.kafka import Kafka, unavailable_reason
 from swap_stack.places import Places
-from swap_stack.ports import TakenPorts
+from swap_stack.ports import PortsInUse
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.services import ON_KAFKA
@@ -223,7 +223,7 @@ async def rotate_all(
     """
     made = load_or_make(places.secrets_file)
     registry = Registry(places.processes_file)
-    parts = Infrastructure.of(places, TakenPorts(places.ports_file), registry, made, options)
+    parts = Infrastructure.of(places, PortsInUse(places.ports_file), registry, made, options)
     secured = parts.broker if parts.broker_choice.is_secured else None
     fleet = Fleet(places, stack)
     with report.timed("services", "without a supervisor, one by one"):
@@ -233,14 +233,16 @@ async def rotate_all(
         swaps = Swaps(stack, session)
         broker = secured if isinstance(secured, Kafka) else None
         if broker is None:
-            report.say("passwords of Kafka", "not rotated: this broker asks for no login")
+            report.print_step("passwords of Kafka", "not rotated: this broker asks for no login")
         for rotation in Rotations(fleet, stack, made, broker, session).list_all():
             planned = Planned(f"across {rotation.name}", NATIVE_TO_NATIVE, "paid before it")
             await swaps.create(planned)
             await swaps.pay(planned)
             with report.timed(rotation.name, "replaced"):
                 await rotation.run()
-            report.say(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
+            report.print_step(
+                await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}"
+            )
             crossed.append(planned)
         await require_paid_once(stack, swaps, crossed)
         await require_invariants(places)
@@ -251,11 +253,13 @@ async def drill(places: Places, options: Options, report: Report) -> None:
 
     :raises StackError: when a swap does not complete, or money is not where it should be.
     """
-    security = "scram" if options.broker != "embedded" and why_not(places) is None else "none"
+    security = (
+        "scram" if options.broker != "embedded" and unavailable_reason(places) is None else "none"
+    )
     fresh = replace(options, fresh=True, kafka_security=security)
     stack = await up(places, fresh, report)
     try:
         await rotate_all(places, stack, replace(fresh, fresh=False), report)
     finally:
         await down(places, report)
-    report.say("nothing was lost", "each swap was paid once, and no invariant is violated")
+    report.print_step("nothing was lost", "each swap was paid once, and no invariant is violated")

@@ -23,7 +23,7 @@ from swap_stack.keys import Secrets, load_or_make
 from swap_stack.options import Options
 from swap_stack.parts.sandbox import SandboxPart
 from swap_stack.places import Places
-from swap_stack.ports import TakenPorts
+from swap_stack.ports import PortsInUse
 from swap_stack.processes import Registry
 from swap_stack.programs import run_to_end
 from swap_stack.report import Report
@@ -75,7 +75,7 @@ async def upgrade_and_back(
     before = dict(fleet.services)
     with report.timed("services", f"of {release.version}, without a supervisor"):
         await fleet.take_over()
-    ports, registry = TakenPorts(places.ports_file), Registry(places.processes_file)
+    ports, registry = PortsInUse(places.ports_file), Registry(places.processes_file)
     made = load_or_make(places.secrets_file)
     deployed = Deployed(
         places,
@@ -94,12 +94,14 @@ async def upgrade_and_back(
             for name in ORDER:
                 fleet.listens(name, deployed.ports.internal_url(name))
             await _roll(fleet, ORDER, after, report, "present")
-            report.say("upgraded", f"{len(traffic.paid)} swaps were paid for until now")
+            report.print_step("upgraded", f"{len(traffic.paid)} swaps were paid for until now")
             await _roll(fleet, ORDER[::-1], before, report, release.version)
-            report.say("back", f"{len(traffic.paid)} swaps were paid for until now")
+            report.print_step("back", f"{len(traffic.paid)} swaps were paid for until now")
             await _roll(fleet, ORDER, after, report, "present, again")
         ends = await traffic.until_all_ended()
-        report.say("swaps", ", ".join(f"{number} {status}" for status, number in ends.items()))
+        report.print_step(
+            "swaps", ", ".join(f"{number} {status}" for status, number in ends.items())
+        )
         await traffic.until_all_delivered(places, stack)
         await require_paid_once(stack, swaps, traffic.paid)
     await require_invariants(places)
@@ -139,4 +141,4 @@ async def drill(places: Places, options: Options, report: Report) -> None:
         await upgrade_and_back(release, places, stack, fresh, report)
     finally:
         await down(places, report)
-    report.say("nothing was lost", "each swap was paid once, and no invariant is violated")
+    report.print_step("nothing was lost", "each swap was paid once, and no invariant is violated")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from swap_stack.daemon import StackError
 from swap_stack.parts.embedded_broker import EmbeddedBroker
-from swap_stack.parts.kafka import Kafka, why_not
+from swap_stack.parts.kafka import Kafka, unavailable_reason
 from swap_stack.parts.kafka_security import ScramOverTls
 from swap_stack.places import Places
 from swap_stack.ports import Ports
@@ -64,14 +64,14 @@ def _choose_kind(wanted: str, places: Places) -> BrokerChoice:
         raise StackError(f"BROKER={wanted} is not one of {', '.join(CHOICES)}.")
     if wanted == "embedded":
         return BrokerChoice("embedded", "asked for")
-    hindrance = why_not(places)
-    if hindrance is None:
+    reason = unavailable_reason(places)
+    if reason is None:
         return BrokerChoice(
             "kafka", "asked for" if wanted == "kafka" else "Java and its jars are here"
         )
     if wanted == "kafka":
-        raise StackError(f"BROKER=kafka cannot be had: {hindrance}.")
-    return BrokerChoice("embedded", hindrance)
+        raise StackError(f"BROKER=kafka cannot be had: {reason}.")
+    return BrokerChoice("embedded", reason)
 
 
 def make_broker(

@@ -32,7 +32,7 @@ def jars_folder(places: Places) -> Path:
     return places.root / ".cache" / "kafka" / "lib"
 
 
-def why_not(places: Places) -> str | None:
+def unavailable_reason(places: Places) -> str | None:
     """Say why Apache Kafka cannot run here, or nothing when it can."""
     if shutil.which("java") is None:
         return f"there is no Java {JAVA_MIN}"

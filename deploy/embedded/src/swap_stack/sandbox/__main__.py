@@ -17,8 +17,8 @@ from swap_stack.keys import funder_key, sandbox_keys
 from swap_stack.node import Node
 from swap_stack.receiver import make_app
 from swap_stack.sandbox.bench import Bench
-from swap_stack.sandbox.outcomes import MEANINGS, Outcome, meant_by
-from swap_stack.sandbox.purse import Purse
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome, find_outcome
+from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
 from swap_stack.sandbox.watching import Sandbox
 
@@ -33,7 +33,7 @@ class Refusals:
 
     def __call__(self, message_id: str, content: Mapping[str, Any]) -> bool:
         recipient = str(content.get("swap", {}).get("destination_address", ""))
-        if meant_by(recipient) is not FIRST_ATTEMPTS_FAIL or message_id in self._refused:
+        if find_outcome(recipient) is not FIRST_ATTEMPTS_FAIL or message_id in self._refused:
             return False
         self._refused.add(message_id)
         return True
@@ -48,13 +48,13 @@ async def run(settings: Settings) -> None:
     for network, node in nodes.items():
         await require_development_chain(network, node)
     user, reorged = sandbox_keys()
-    purses = {network: Purse(node, user) for network, node in nodes.items()}
-    others = {network: Purse(node, reorged) for network, node in nodes.items()}
+    sandbox_wallets = {network: SandboxWallet(node, user) for network, node in nodes.items()}
+    others = {network: SandboxWallet(node, reorged) for network, node in nodes.items()}
     async with aiohttp.ClientSession() as session:
-        await _prepare(purses, await _usdc(session, settings))
+        await _prepare(sandbox_wallets, await _usdc(session, settings))
         receiving = await _receive(settings, Bench(settings, session))
         try:
-            await Sandbox(settings, session, purses, others).run()
+            await Sandbox(settings, session, sandbox_wallets, others).run()
         finally:
             await receiving.stop()
 
@@ -70,14 +70,14 @@ async def _usdc(session: aiohttp.ClientSession, settings: Settings) -> Mapping[s
     }
 
 
-async def _prepare(purses: Mapping[str, Purse], usdc: Mapping[str, str]) -> None:
+async def _prepare(sandbox_wallets: Mapping[str, SandboxWallet], usdc: Mapping[str, str]) -> None:
     """Make the recipient that takes nothing, on every chain."""
-    refuses = MEANINGS[Outcome.PAYOUT_FAILS].address
-    for network, purse in purses.items():
-        await purse.let_blocks_come()
-        await purse.refuse_at(refuses)
+    refuses = OUTCOME_DESCRIPTIONS[Outcome.PAYOUT_FAILS].address
+    for network, sandbox_wallet in sandbox_wallets.items():
+        await sandbox_wallet.resume_mining()
+        await sandbox_wallet.refuse_at(refuses)
         if network in usdc:
-            await purse.block_at_usdc(usdc[network], refuses, funder_key())
+            await sandbox_wallet.block_at_usdc(usdc[network], refuses, funder_key())
 
 
 async def _receive(settings: Settings, bench: Bench) -> AsgiServer:

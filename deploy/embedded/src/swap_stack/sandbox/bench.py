@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_stack.demo.partner import Partner, Refused
-from swap_stack.sandbox.outcomes import MEANINGS
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_test_keys
 
 BODY_BYTES_MAX: Final = 4096
@@ -46,7 +46,7 @@ class Bench:
                 "ends": meaning.ends,
                 "needs": meaning.needs,
             }
-            for outcome, meaning in MEANINGS.items()
+            for outcome, meaning in OUTCOME_DESCRIPTIONS.items()
         ]
         return JSONResponse(
             {

@@ -28,7 +28,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class OutcomeDescription:
     """The description of one magic address."""
 
     number: int
@@ -51,67 +51,67 @@ BELOW_COST_BASE_UNITS = 1
 # A deposit of this size needs more blocks; `swap_stack.catalogue` has the tier.
 SLOW_NEEDS = "10,000 DAI or more"
 
-MEANINGS: dict[Outcome, Meaning] = {
-    Outcome.COMPLETED: Meaning(1, "pays the requested amount and method", "`completed`"),
-    Outcome.EXPIRED: Meaning(2, "pays nothing", "`expired` at the deadline"),
-    Outcome.PARTIAL: Meaning(
+OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
+    Outcome.COMPLETED: OutcomeDescription(1, "pays the requested amount and method", "`completed`"),
+    Outcome.EXPIRED: OutcomeDescription(2, "pays nothing", "`expired` at the deadline"),
+    Outcome.PARTIAL: OutcomeDescription(
         3,
         f"pays {PARTIAL_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
         "not gasless; the part is above the minimum and fixed fees are small: 0.1 ETH, 1,000 USDC",
     ),
-    Outcome.OVER: Meaning(
+    Outcome.OVER: OutcomeDescription(
         4,
         f"pays {OVER_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
         "not gasless; the amount is below the route's maximum",
     ),
-    Outcome.LATE: Meaning(
+    Outcome.LATE: OutcomeDescription(
         5,
         "pays once the swap has expired",
         "`expired`, with a `refund`",
         "`refund_address`, not gasless",
     ),
-    Outcome.REORGED: Meaning(
+    Outcome.REORGED: OutcomeDescription(
         6,
         "pays, removes the block by a reorg before the deposit is final, pays again",
         "the `input` appears, disappears and appears again; `completed`",
         f"{SLOW_NEEDS}, not gasless",
     ),
-    Outcome.PAYOUT_FAILS: Meaning(
+    Outcome.PAYOUT_FAILS: OutcomeDescription(
         7,
         "pays; the recipient refuses coins and is blocked by USDC",
         "`refunded` (`destination_unavailable`); `failed` without a refund address",
         "the destination's own coin or USDC, `refund_address`",
     ),
-    Outcome.REFUND_BELOW_COST: Meaning(
+    Outcome.REFUND_BELOW_COST: OutcomeDescription(
         8,
         f"pays {BELOW_COST_BASE_UNITS} base unit",
         "`failed` (`refund_below_cost`) at the deadline, claimable",
         "`refund_address`, not gasless",
     ),
-    Outcome.GASLESS_EXPIRED: Meaning(
+    Outcome.GASLESS_EXPIRED: OutcomeDescription(
         9,
         "signs, and submits too late for a broadcast",
         "400 `AUTHORIZATION_EXPIRED` for the sandbox; the authorization is `Expired`, and so is "
         "the swap, at the deadline",
         "`use_gasless`",
     ),
-    Outcome.SLOW: Meaning(
+    Outcome.SLOW: OutcomeDescription(
         10,
         "pays; the deposit is final some blocks later",
         "`input` with 0, 1, 2… of `max_confirmations` for seconds, then `completed`",
         SLOW_NEEDS,
     ),
-    Outcome.WEBHOOK_FAILS: Meaning(
+    Outcome.WEBHOOK_FAILS: OutcomeDescription(
         11,
         "pays; its webhook receiver answers 500 to the first attempt of each message",
         "`completed`; every message is sent again after 5 s, with the same id and bytes",
     ),
 }
-BY_ADDRESS = {meaning.address: outcome for outcome, meaning in MEANINGS.items()}
+BY_ADDRESS = {meaning.address: outcome for outcome, meaning in OUTCOME_DESCRIPTIONS.items()}
 
 
-def meant_by(destination_address: str) -> Outcome | None:
+def find_outcome(destination_address: str) -> Outcome | None:
     """Return the outcome of a recipient; None for an ordinary address."""
     return BY_ADDRESS.get(destination_address.lower())

@@ -13,9 +13,9 @@ from typing import Any
 import aiohttp
 
 from swap_stack.demo.partner import Partner, Refused
-from swap_stack.sandbox.outcomes import meant_by
-from swap_stack.sandbox.plays import WAITING, Play
-from swap_stack.sandbox.purse import Purse
+from swap_stack.sandbox.outcome_runs import WAITING, OutcomeRun
+from swap_stack.sandbox.outcomes import find_outcome
+from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.sandbox.settings import Settings
 
 LOOK_SECONDS = 0.5
@@ -51,15 +51,15 @@ class Sandbox:
         self,
         settings: Settings,
         session: aiohttp.ClientSession,
-        purses: Mapping[str, Purse],
-        others: Mapping[str, Purse],
+        sandbox_wallets: Mapping[str, SandboxWallet],
+        others: Mapping[str, SandboxWallet],
     ) -> None:
         self._settings = settings
         self._session = session
-        self._purses = purses
+        self._sandbox_wallets = sandbox_wallets
         self._others = others
         self._journal = Journal(settings)
-        self._plays: dict[str, dict[str, asyncio.Task[None]]] = defaultdict(dict)  # by key
+        self._outcome_runs: dict[str, dict[str, asyncio.Task[None]]] = defaultdict(dict)  # by key
 
     async def run(self) -> None:
         """Look and play for ever."""
@@ -68,7 +68,7 @@ class Sandbox:
             for key in self._settings.list_keys():
                 partner = Partner(self._session, self._settings.gateway, key)
                 try:
-                    await self._look(partner, self._plays[key])
+                    await self._look(partner, self._outcome_runs[key])
                 except Refused as refused:
                     self._forget_if_closed(key, refused)
                 except Exception:
@@ -81,26 +81,32 @@ class Sandbox:
         if KEY_CLOSED in str(refused):
             self._settings.joined.forget(key)
 
-    async def _look(self, partner: Partner, plays: dict[str, asyncio.Task[None]]) -> None:
+    async def _look(self, partner: Partner, outcome_runs: dict[str, asyncio.Task[None]]) -> None:
         waiting = await swaps_waiting(partner)
-        for swap_id in [one for one, play in plays.items() if play.done() and one not in waiting]:
-            del plays[swap_id]
+        for swap_id in [
+            one
+            for one, outcome_run in outcome_runs.items()
+            if outcome_run.done() and one not in waiting
+        ]:
+            del outcome_runs[swap_id]
         for swap_id, swap in waiting.items():
-            outcome = meant_by(swap["destination_address"])
+            outcome = find_outcome(swap["destination_address"])
             network = swap["source_network"]["name"]
-            known = swap_id in plays or swap_id in self._journal.paid
-            if outcome is None or known or network not in self._purses:
+            known = swap_id in outcome_runs or swap_id in self._journal.paid
+            if outcome is None or known or network not in self._sandbox_wallets:
                 continue
-            play = Play(
+            outcome_run = OutcomeRun(
                 swap_id=swap_id,
                 outcome=outcome,
                 partner=partner,
-                purse=self._purses[network],
+                sandbox_wallet=self._sandbox_wallets[network],
                 other=self._others[network],
                 before_paying=self._journal.note,
             )
             logger.info("%s: %s", swap_id, outcome)
-            plays[swap_id] = asyncio.create_task(played(play, self._journal.paid))
+            outcome_runs[swap_id] = asyncio.create_task(
+                run_until_paid(outcome_run, self._journal.paid)
+            )
 
 
 async def swaps_waiting(partner: Partner) -> Mapping[str, Mapping[str, Any]]:
@@ -114,23 +120,25 @@ async def swaps_waiting(partner: Partner) -> Mapping[str, Mapping[str, Any]]:
     return waiting
 
 
-async def played(play: Play, paid: Collection[str], *, pause: float = RETRY_SECONDS) -> None:
+async def run_until_paid(
+    outcome_run: OutcomeRun, paid: Collection[str], *, pause: float = RETRY_SECONDS
+) -> None:
     """Play, and log every exception: no caller awaits the task.
 
     What goes wrong before anything is paid is tried again for as long as the swap waits.
     """
     while True:
         try:
-            return await play.run()
+            return await outcome_run.run()
         except Exception:
-            logger.exception("%s: %s", play.swap_id, play.outcome)
+            logger.exception("%s: %s", outcome_run.swap_id, outcome_run.outcome)
         await asyncio.sleep(pause)
-        if play.swap_id in paid or await _is_over(play):
+        if outcome_run.swap_id in paid or await _is_over(outcome_run):
             return
 
 
-async def _is_over(play: Play) -> bool:
+async def _is_over(outcome_run: OutcomeRun) -> bool:
     try:
-        return not await play.is_waiting()
+        return not await outcome_run.is_waiting()
     except (Refused, aiohttp.ClientError, TimeoutError):
         return False

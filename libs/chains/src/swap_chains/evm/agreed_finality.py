@@ -27,7 +27,7 @@ class AgreedFinality:
         self._agreed: Block | None = None
         self._comparison: asyncio.Task[Block] | None = None
         self._next_comparison_at = 0.0
-        self._fruitless_comparisons = 0  # comparisons in a row that brought no newer block
+        self._comparisons_without_progress = 0  # comparisons in a row that brought no newer block
 
     @property
     def needs_two(self) -> bool:
@@ -41,7 +41,7 @@ class AgreedFinality:
         if not self.needs_two:
             return claim
         if claim is not None and (self._claimed is None or claim.number > self._claimed.number):
-            self._claimed, self._fruitless_comparisons = claim, 0
+            self._claimed, self._comparisons_without_progress = claim, 0
         now = asyncio.get_running_loop().time()
         if self._comparison is not None and self._comparison.done():
             self._apply(self._comparison, now)
@@ -71,7 +71,7 @@ class AgreedFinality:
         except ChainError:
             pass  # it is queried again; until then nothing newer is final
         if agreed is not None and (self._agreed is None or agreed.number > self._agreed.number):
-            self._agreed, self._fruitless_comparisons = agreed, 0
+            self._agreed, self._comparisons_without_progress = agreed, 0
         else:
-            self._fruitless_comparisons += 1
-        self._next_comparison_at = now + self._backoff.seconds(self._fruitless_comparisons)
+            self._comparisons_without_progress += 1
+        self._next_comparison_at = now + self._backoff.seconds(self._comparisons_without_progress)

@@ -41,11 +41,11 @@ async def read_balances(
     rest = [holding for holding in holdings if holding.token != codec.ZERO_ADDRESS]
     if len(coins) < TOGETHER_MIN:
         return await _one_by_one(node, holdings, place)
-    found = await _together(node, coins, place)
+    found = await _read_in_batches(node, coins, place)
     return {**found, **(await _one_by_one(node, rest, place) if rest else {})}
 
 
-async def _together(
+async def _read_in_batches(
     node: Node, coins: Sequence[Holding], place: Mapping[str, str]
 ) -> Mapping[Holding, int]:
     groups = [coins[n : n + TOGETHER_MAX] for n in range(0, len(coins), TOGETHER_MAX)]

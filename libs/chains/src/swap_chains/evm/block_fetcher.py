@@ -11,7 +11,7 @@ from typing import Any
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.events import Block, BlockAdded
 from swap_chains.evm.blocks import header_at, header_of, headers_at, to_block
-from swap_chains.evm.blooms import may_have
+from swap_chains.evm.blooms import may_contain
 from swap_chains.evm.codec import checksum_address, from_hex, from_quantity, to_quantity
 from swap_chains.evm.memos import unexplained, with_proven_memos
 from swap_chains.evm.movements import (
@@ -162,7 +162,7 @@ async def with_movements(
 
 
 def _check_bloom(node: Node, block: Block, logs: Sequence[Log]) -> None:
-    if any(not may_have(block.bloom or "", log.address, log.topics) for log in logs):
+    if any(not may_contain(block.bloom or "", log.address, log.topics) for log in logs):
         raise InconsistentAnswer(node.label, f"a log that the bloom of {block.number} excludes")
 
 

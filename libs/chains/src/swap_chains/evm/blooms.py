@@ -12,7 +12,7 @@ _BITS_EACH: Final = 3
 _BIT_MAX: Final = BLOOM_BYTES * 8 - 1
 
 
-def may_have(bloom: str, address: str, topics: Sequence[str]) -> bool:
+def may_contain(bloom: str, address: str, topics: Sequence[str]) -> bool:
     """Return whether a block with this bloom may have the log; False is certain.
 
     :raises ValueError: when it is no bloom.

@@ -109,7 +109,7 @@ class Follower:
                 if events:
                     yield events
                 if ahead is None:
-                    await self._wait(had_news=bool(events))
+                    await self._wait(has_events=bool(events))
         finally:
             if ahead is not None:
                 ahead.cancel()
@@ -124,12 +124,12 @@ class Follower:
                 await asyncio.sleep(self._backoff.seconds(failures))
                 failures += 1
 
-    async def _wait(self, *, had_news: bool) -> None:
+    async def _wait(self, *, has_events: bool) -> None:
         now = asyncio.get_running_loop().time()
-        if had_news:
+        if has_events:
             self._moved_at = now
         elif now - self._moved_at > self._pace.stale_after_seconds:
-            self._rpc.prefer_another()
+            self._rpc.prefer_next_node()
             self._moved_at = now
         try:
             async with asyncio.timeout(self._pace.poll_seconds):
@@ -163,7 +163,7 @@ class Follower:
     async def _reconcile(self, node: Node, head: Block) -> _Step:
         last = self._tail.last
         if self._tail.has(head):
-            return await self._nothing_new(node)
+            return await self._step_without_blocks(node)
         if head.number < self._tail.oldest.number:
             raise InconsistentAnswer(node.label, f"its head {head.number} is behind finality")
         if head.number == last.number + 1 and head.parent_hash == last.hash:
@@ -172,7 +172,7 @@ class Follower:
             return await self._close_gap(node, head)
         return await self._find_ancestor(node, head)
 
-    async def _nothing_new(self, node: Node) -> _Step:
+    async def _step_without_blocks(self, node: Node) -> _Step:
         """At the reader's end, or behind it: a lagging node shows known blocks, and reverts
         nothing.
         """

@@ -55,13 +55,13 @@ def with_proven_memos(
 
     :param treasury: in lower case.
     """
-    equal = Counter(_likeness(m) for m in movements if _needs_proof(m, treasury))
+    equal = Counter(_transfer_key(m) for m in movements if _needs_proof(m, treasury))
     proven: list[Movement] = []
     for movement in movements:
         if _needs_proof(movement, treasury):
             transaction = transactions[movement.id.transaction_hash]
             calls = signed_calls(transaction, movement.from_address.lower())
-            memo = _signed_memo(movement, calls, treasury, equal=equal[_likeness(movement)])
+            memo = _signed_memo(movement, calls, treasury, equal=equal[_transfer_key(movement)])
             proven.append(replace(movement, memo=memo))
         else:
             proven.append(movement)
@@ -77,7 +77,7 @@ def _needs_proof(movement: Movement, treasury: str) -> TypeGuard[DirectTransfer]
     return movement.to_address.lower() == treasury
 
 
-def _likeness(transfer: DirectTransfer) -> tuple[str, str, str, int, bytes]:
+def _transfer_key(transfer: DirectTransfer) -> tuple[str, str, str, int, bytes]:
     token = transfer.token if isinstance(transfer, TokenTransfer) else codec.ZERO_ADDRESS
     of_log = (transfer.id.transaction_hash, transfer.from_address, token)
     return *of_log, transfer.base_units, transfer.memo

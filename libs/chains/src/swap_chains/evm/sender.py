@@ -138,8 +138,8 @@ async def _send(node: Node, transactions: Sequence[SignedTransaction]) -> list[N
         transaction.transaction_hash: _reaction(node, transaction, response)
         for transaction, response in zip(transactions, responses, strict=True)
     }
-    doubtful = [h for h, a in answers.items() if a.reaction is not Reaction.ACCEPTED]
-    for transaction_hash, known in zip(doubtful, await _look_up(node, doubtful), strict=True):
+    unresolved = [h for h, a in answers.items() if a.reaction is not Reaction.ACCEPTED]
+    for transaction_hash, known in zip(unresolved, await _look_up(node, unresolved), strict=True):
         answer = answers[transaction_hash]
         if known:
             answers[transaction_hash] = NodeAnswer(node.label, Reaction.KNOWN, answer.text)

@@ -101,10 +101,10 @@ class FakeChain:
         for world in self._worlds():
             (world.refusing.add if refuses else world.refusing.discard)(recipient)
 
-    def disown(self, signer: str) -> None:
+    def invalidate_signatures(self, signer: str) -> None:
         """Let no token take this signer's signatures any more."""
         for world in self._worlds():
-            world.disowned.add(signer)
+            world.invalid_signers.add(signer)
 
     def pause(self, *, is_paused: bool = True) -> None:
         """Pause the Treasury."""
@@ -116,11 +116,11 @@ class FakeChain:
         for world in self._worlds():
             world.outflows[token] = capacity, available
 
-    def go_down(self) -> None:
+    def make_unavailable(self) -> None:
         """Answer no request. Followers wait, all other callers get ChainUnavailable."""
         self.is_reachable = False
 
-    def come_up(self) -> None:
+    def make_available(self) -> None:
         """Answer again."""
         self.is_reachable = True
         self._notify_followers()
@@ -191,16 +191,16 @@ class FakeChain:
             return NodeAnswer(NODE, Reaction.KNOWN, "already known")
         if transaction.nonce < self.world.nonces.get(transaction.sender, 0):
             return NodeAnswer(NODE, Reaction.REJECTED, "nonce too low")
-        rivals = [
+        same_nonce = [
             t
             for t in self.pool.values()
             if (t.sender, t.nonce) == (transaction.sender, transaction.nonce)
         ]
-        if any(not _outbids(transaction.fees, rival.fees) for rival in rivals):
+        if any(not _outbids(transaction.fees, pooled.fees) for pooled in same_nonce):
             text = "replacement transaction underpriced"
             return NodeAnswer(NODE, Reaction.REJECTED, text)
-        for rival in rivals:
-            del self.pool[rival.transaction_hash]
+        for pooled in same_nonce:
+            del self.pool[pooled.transaction_hash]
         self.pool[h] = transaction
         return NodeAnswer(NODE, Reaction.ACCEPTED, "")
 

@@ -75,7 +75,9 @@ class World:
     owners: set[str] = field(default_factory=set)  # of the Treasury
     refusing: set[str] = field(default_factory=set)  # recipients that revert
     relayed: set[bytes] = field(default_factory=set)  # what the Paymaster deposited for
-    disowned: set[str] = field(default_factory=set)  # signers with signatures that no token accepts
+    invalid_signers: set[str] = field(
+        default_factory=set
+    )  # signers with signatures that no token accepts
     outdated: set[str] = field(default_factory=set)  # signers with permits that have an old nonce
     is_paused: bool = False
     outflows: dict[str, tuple[int, int]] = field(default_factory=dict)  # capacity, available
@@ -90,7 +92,7 @@ class World:
             owners=set(self.owners),
             refusing=set(self.refusing),
             relayed=set(self.relayed),
-            disowned=set(self.disowned),
+            invalid_signers=set(self.invalid_signers),
             outdated=set(self.outdated),
             outflows=dict(self.outflows),
         )
@@ -203,7 +205,7 @@ class _Run:
             raise Reverted(ENFORCED_PAUSE)
         if signer in self.world.outdated:
             raise Reverted(PERMIT_NOT_USED)
-        if signer in self.world.disowned or key in self.world.relayed:
+        if signer in self.world.invalid_signers or key in self.world.relayed:
             raise Reverted()
         self.world.relayed.add(key)
         amount = _uint(words[4])

@@ -41,7 +41,7 @@ class Internal:
         alive: Callable[[], Mapping[str, str]],
         ready: Callable[[], Awaitable[Mapping[str, str]]],
         notes: Callable[[], Mapping[str, str]],
-        remarks: Callable[[], Awaitable[Mapping[str, str]]],
+        note_checks: Callable[[], Awaitable[Mapping[str, str]]],
         admin: Iterable[AdminRoute],
         orders: Sequence[OrderRoute] = (),
     ) -> None:
@@ -51,12 +51,12 @@ class Internal:
         :param alive: what is wrong with the process itself, by name; empty when it is well.
         :param ready: what it lacks in order to work, by name.
         :param notes: what is worth knowing and keeps it from nothing, by name.
-        :param remarks: notes that need I/O; `/readyz` alone has them.
+        :param note_checks: notes that need I/O; `/readyz` alone has them.
         """
         self._alive = alive
         self._ready = ready
         self._notes = notes
-        self._remarks = remarks
+        self._note_checks = note_checks
         self._app = Starlette(
             routes=[
                 Route("/livez", self._livez),
@@ -92,8 +92,8 @@ class Internal:
         return _health(self._alive(), self._notes())
 
     async def _readyz(self, _: Request) -> Response:
-        problems, remarks = await gather(self._ready(), self._remarks())
-        return _health(problems, {**self._notes(), **remarks})
+        problems, note_checks = await gather(self._ready(), self._note_checks())
+        return _health(problems, {**self._notes(), **note_checks})
 
 
 class OperatorsOnly:

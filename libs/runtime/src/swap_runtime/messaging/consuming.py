@@ -39,7 +39,7 @@ RETRY_PAUSE_SECONDS: Final = 1
 RECORDS_MAX: Final = 500
 # How long a poll without messages takes, and how long FastStream sleeps after it.
 POLL_MS: Final = 100
-HURRIED_POLL_MS: Final = 20
+SHORT_POLL_MS: Final = 20
 # A batch that takes longer to stop is cancelled and delivered again.
 STOP_SECONDS: Final = 5
 # How long a group waits for members that do not join again.
@@ -111,7 +111,7 @@ def consume(
         group_id=f"{consumer_name}.{topic.name}",
         batch=True,
         max_records=RECORDS_MAX,
-        batch_timeout_ms=POLL_MS if pause else HURRIED_POLL_MS,
+        batch_timeout_ms=POLL_MS if pause else SHORT_POLL_MS,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
         listener=_Membership(consumer),

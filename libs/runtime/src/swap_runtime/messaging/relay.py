@@ -94,7 +94,7 @@ class Relay:
         self._batch_size = batch_size
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether it is the one that publishes."""
         return self._lease.is_held
 

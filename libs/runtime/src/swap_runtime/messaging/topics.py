@@ -62,7 +62,7 @@ async def has_leaders(kafka: KafkaSettings, *names: str) -> bool:
             }
     except (KafkaError, OSError, TimeoutError):
         return False
-    return all(topics.get(name) and all(map(_is_led, topics[name])) for name in names)
+    return all(topics.get(name) and all(map(_has_leader, topics[name])) for name in names)
 
 
 async def await_leaders(kafka: KafkaSettings, names: Collection[str]) -> None:
@@ -80,7 +80,7 @@ async def await_leaders(kafka: KafkaSettings, names: Collection[str]) -> None:
         raise LeaderNotAvailableError(", ".join(sorted(names))) from None
 
 
-def _is_led(partition: Mapping[str, Any]) -> bool:
+def _has_leader(partition: Mapping[str, Any]) -> bool:
     return int(partition["leader"]) >= 0
 
 

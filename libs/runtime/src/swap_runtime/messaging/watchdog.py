@@ -40,7 +40,7 @@ class _Watched:
 
     consumer: Consumer[Any]
     subscriber: Any
-    excused_at: float
+    silence_counted_from: float
     unread_since: float | None = None
 
     @property
@@ -79,7 +79,7 @@ class _Watched:
         return time.monotonic() - last_activity
 
     def is_silent_for(self, seconds: float) -> bool:
-        return min(self.silence_seconds(), time.monotonic() - self.excused_at) > seconds
+        return min(self.silence_seconds(), time.monotonic() - self.silence_counted_from) > seconds
 
 
 class Watchdog:
@@ -113,22 +113,22 @@ class Watchdog:
     async def _judge(self, watched: _Watched) -> None:
         """Excuse a silent consumer whose topic has no leaders, or has just answered."""
         topic = watched.topic
-        is_led = await self._has_leaders(topic)
+        has_leaders = await self._has_leaders(topic)
         phase = _phase(watched.consumer, watched.client)
-        if not is_led:
-            watched.excused_at = time.monotonic()
+        if not has_leaders:
+            watched.silence_counted_from = time.monotonic()
             log.warning("kafka unavailable", topic=topic, phase=phase)
         elif watched.is_silent_for(self._stuck_after):  # it may have been answered meanwhile
             silence = watched.silence_seconds()
             raise ConsumerStuck(f"{topic}: no poll for {silence:.0f} s, {phase}")
 
-    def excuse(self, *, seconds: float = 0) -> None:
+    def restart_silence_count(self, *, seconds: float = 0) -> None:
         """Restart the count: the consumers have just joined, or there is nothing to join.
 
         :param seconds: the time that they have before that, to start.
         """
         for watched in self._watched:
-            watched.excused_at = time.monotonic() + seconds
+            watched.silence_counted_from = time.monotonic() + seconds
 
     def unpolled(self) -> dict[str, str]:
         """Name the consumers whose partitions no broker has answered for, with their phase."""

@@ -208,11 +208,11 @@ class Engine:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
         """Lend a connection; each statement is a separate transaction."""
-        lent = await self._pool.acquire()
+        pool_connection = await self._pool.acquire()
         try:
-            yield Connection(lent, self.statement_listener)
+            yield Connection(pool_connection, self.statement_listener)
         finally:
-            await self._pool.release(lent)
+            await self._pool.release(pool_connection)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
@@ -220,8 +220,8 @@ class Engine:
 
         BEGIN leaves with the first statement.
         """
-        lent = await self._pool.acquire()
-        connection = Transaction(lent, self.statement_listener)
+        pool_connection = await self._pool.acquire()
+        connection = Transaction(pool_connection, self.statement_listener)
         try:
             try:
                 yield connection
@@ -231,7 +231,7 @@ class Engine:
                 raise
             self.wake_listener(connection.wakes)
         finally:
-            await self._pool.release(lent)
+            await self._pool.release(pool_connection)
 
     async def dispose(self) -> None:
         """Close every connection."""

@@ -45,7 +45,7 @@ class Wake:
         """Whether no other process needs the notifications that are waited for here."""
         return self._is_local()
 
-    def keep_local_while(self, is_sufficient: Callable[[], bool]) -> None:
+    def set_local_condition(self, is_sufficient: Callable[[], bool]) -> None:
         """Notify no other process while this holds: this process leads, or has free capacity."""
         self._is_local = is_sufficient
 

@@ -81,7 +81,7 @@ class Service:
         self.order_routes: list[OrderRoute] = []
         self.asgi: list[ServedApp] = []
         self.checks: dict[str, Check] = {}
-        self.remarks: dict[str, Check] = {}
+        self.note_checks: dict[str, Check] = {}
         self.starters: list[Close] = []
         self.closers: list[Close] = []
 
@@ -187,9 +187,9 @@ class Service:
         """Make `/readyz` depend on a check, which raises while the process cannot work."""
         self.checks[name] = check
 
-    def note_unless(self, name: str, check: Check) -> None:
+    def add_note_check(self, name: str, check: Check) -> None:
         """Show what a check raises among the notes of `/readyz`. The process stays ready."""
-        self.remarks[name] = check
+        self.note_checks[name] = check
 
     def on_start(self, begin: Close) -> None:
         """Do this once Postgres is there and before anything works: checks, for instance.

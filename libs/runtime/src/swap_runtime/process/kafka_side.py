@@ -68,7 +68,7 @@ class KafkaSide:
         if self._relay is not None:
             await self._relay.stop()
 
-    def lacks(self) -> dict[str, str]:
+    def missing_parts(self) -> dict[str, str]:
         """Not ready while the consumers join; ready when Kafka is away, for the sweep works."""
         is_joining = self._consumers() and self._state == "joining"
         return {"consumers": "joining"} if is_joining else {}
@@ -106,7 +106,7 @@ class KafkaSide:
             holder=service.holder,
         )
         wake = service.wakes.on(OUTBOX)
-        wake.keep_local_while(lambda: relay.leads)
+        wake.set_local_condition(lambda: relay.is_leader)
         service.every(
             "relay",
             service.group.outbox_poll_interval,
@@ -143,7 +143,7 @@ class KafkaSide:
         """Start the consumers when Kafka lets them; the watchdog sees to the rest."""
         assert self._watchdog is not None
         await self._start_when_available(beat)
-        self._watchdog.excuse()
+        self._watchdog.restart_silence_count()
         self._state = "joined"
         JOINED.set(1)
         log.info("consumers joined", groups=self.groups)
@@ -163,7 +163,7 @@ class KafkaSide:
             try:
                 await self._await_topics()
                 beat()  # the start has all of its time, by the liveness probe's count too
-                self._watchdog.excuse(seconds=patience_seconds)
+                self._watchdog.restart_silence_count(seconds=patience_seconds)
                 async with asyncio.timeout(patience_seconds):
                     return await self._start_consumers(beat)
             except Exception as error:
@@ -196,7 +196,7 @@ class KafkaSide:
             await ensure_topics(kafka, self._topics)
             await await_leaders(kafka, {each.topic.name for each, _ in self._consumers()})
         except Exception:
-            self._watchdog.excuse()
+            self._watchdog.restart_silence_count()
             raise
 
     async def _recreate_topics(self) -> bool:

@@ -99,9 +99,9 @@ class Running:
                 new_id=_random_id,
             ),
             alive=self._problems,
-            ready=self._lacks,
+            ready=self._missing_parts,
             notes=self._kafka.notes,
-            remarks=self._notes_of_checks,
+            note_checks=self._notes_of_checks,
             admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
             orders=service.order_routes,
         )
@@ -240,15 +240,15 @@ class Running:
         }
         return silent | self._kafka.problems()
 
-    async def _lacks(self) -> dict[str, str]:
+    async def _missing_parts(self) -> dict[str, str]:
         if self._stop_requested.is_set() or not self._has_started:
             return {"process": "stopping" if self._stop_requested.is_set() else "starting"}
-        lacks = self._kafka.lacks()
+        missing_parts = self._kafka.missing_parts()
         checks = {"postgres": lambda: ping(self._service.engine)} | self._service.checks
-        return lacks | await _failures(checks)
+        return missing_parts | await _failures(checks)
 
     async def _notes_of_checks(self) -> dict[str, str]:
-        return await _failures(self._service.remarks) if self._has_started else {}
+        return await _failures(self._service.note_checks) if self._has_started else {}
 
 
 async def _failures(checks: Mapping[str, Check]) -> dict[str, str]:

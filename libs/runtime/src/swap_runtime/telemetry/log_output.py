@@ -17,7 +17,7 @@ from swap_runtime.telemetry.metrics import counter
 # A pipe that poll calls writable takes so much without blocking (PIPE_BUF of Linux).
 AT_ONCE_BYTES: Final = 4096
 # A burst of lines waits so long for its reader, once: until a line is taken no other waits.
-PATIENCE_MS: Final = 20
+WRITE_TIMEOUT_MS: Final = 20
 GONE: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 DROPPED: Final = counter(
     "log_lines_dropped", "Log lines dropped because standard output was blocked"
@@ -32,22 +32,22 @@ class LogOutput:
     def __init__(self, stream: TextIO | None) -> None:
         self._write_part = _part_writer(stream)
         self._is_partial = False  # whether the last line was taken in part
-        self._patience_ms = PATIENCE_MS
+        self._write_timeout_ms = WRITE_TIMEOUT_MS
 
     def write(self, line: bytes | str) -> int:
         """Write a line, or drop the rest of it when the stream takes no more."""
         data = line.encode(errors="backslashreplace") if isinstance(line, str) else line
         left = b"\n" + data if self._is_partial else data
         while left:
-            written = self._write_part(left[:AT_ONCE_BYTES], self._patience_ms)
+            written = self._write_part(left[:AT_ONCE_BYTES], self._write_timeout_ms)
             if written == 0:
-                self._patience_ms = 0
+                self._write_timeout_ms = 0
                 self._is_partial = self._is_partial or len(left) < len(data)
                 DROPPED.inc()
                 return len(data)
             left = left[written:]
         self._is_partial = False
-        self._patience_ms = PATIENCE_MS
+        self._write_timeout_ms = WRITE_TIMEOUT_MS
         return len(data)
 
     def flush(self) -> None:
@@ -65,8 +65,8 @@ def _part_writer(stream: TextIO | None) -> WritePart:
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
 
-    def write_part(part: bytes, patience_ms: int) -> int:
-        events = [event for _, event in poll.poll(patience_ms)]
+    def write_part(part: bytes, write_timeout_ms: int) -> int:
+        events = [event for _, event in poll.poll(write_timeout_ms)]
         if not events or events[0] & GONE:
             return 0
         try:

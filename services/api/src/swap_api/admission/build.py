@@ -14,7 +14,7 @@ from swap_api.admission.store.callers import KeyHashes, PostgresCallers
 from swap_api.admission.store.idempotency import PostgresIdempotency
 from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
 from swap_api.admission.usecases.identify_member import IdentifyMember
-from swap_api.model.keys import Caller, Environment, anybody
+from swap_api.model.keys import Caller, Environment, anonymous_caller
 from swap_api.settings import ApiGroup
 from swap_runtime.process.service import Service
 
@@ -47,7 +47,7 @@ def build(service: Service, group: ApiGroup, environment: Environment) -> Admiss
     hashes = KeyHashes(group.key_pepper, group.other_key_peppers)
     rotation = PostgresPepperRotation(engine, hashes)
     return AdmissionParts(
-        keyless_caller=anybody(environment),
+        keyless_caller=anonymous_caller(environment),
         hashes=hashes,
         rotation=rotation,
         callers=PostgresCallers(engine, hashes, clock=clock, find_rotated=rotation.find),

@@ -33,7 +33,7 @@ class Admission:
         link_tokens: HmacLinkTokens,
         clients: Clients,
         key_headers: Sequence[str],
-        anybody: Caller,
+        anonymous_caller: Caller,
     ) -> None:
         self._identify_caller = identify_caller
         self._identify_member = identify_member
@@ -41,7 +41,7 @@ class Admission:
         self._link_tokens = link_tokens
         self._clients = clients
         self._key_headers = tuple(name.lower() for name in key_headers)
-        self._anybody = anybody
+        self._anonymous_caller = anonymous_caller
 
     async def admit(self, exchange: Exchange, endpoint: Endpoint) -> Context:
         """
@@ -58,13 +58,13 @@ class Admission:
         # Before it counts: pages of other origins use up nothing of the app's rate.
         caller.require_origin(request.header("origin"))
         client = self._clients.bucket(request) if caller.is_publishable else ""
-        exchange.add_standing(
+        exchange.add_quota_state(
             await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
         )
         caller.require(endpoint.scope)
         return Context(caller, client, exchange.request_id)
 
-    async def count_stray(self, exchange: Exchange) -> None:
+    async def count_unknown_path(self, exchange: Exchange) -> None:
         """Count a keyed request that leads nowhere as a read; without a key it is not counted.
 
         :raises RateLimited: when it is one too many.
@@ -80,7 +80,7 @@ class Admission:
             return  # the answer 404 is the same for every caller
         exchange.app_id, exchange.key_id = caller.app_id, caller.key_id
         client = self._clients.bucket(request) if caller.is_publishable else ""
-        exchange.add_standing(await self._limit_requests(caller, client, Kind.READ))
+        exchange.add_quota_state(await self._limit_requests(caller, client, Kind.READ))
 
     async def _admit_member(self, exchange: Exchange, endpoint: Endpoint) -> Context:
         """
@@ -91,8 +91,8 @@ class Admission:
         if token and endpoint.body is not None:
             await request.json_body()  # first: a member removed meanwhile is refused
         actor = await self._identify_member(token)
-        caller, client = member_caller(actor, self._anybody.environment)
-        exchange.add_standing(
+        caller, client = member_caller(actor, self._anonymous_caller.environment)
+        exchange.add_quota_state(
             await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
         )
         return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))
@@ -107,21 +107,21 @@ class Admission:
         try:
             swap_id = id_of(request, "swapId")
         except Invalid:
-            exchange.add_standing(await self._limit_requests.of_wrong_link(client))
+            exchange.add_quota_state(await self._limit_requests.of_wrong_link(client))
             raise
         if self._link_tokens.right_of(swap_id, bearer(request) or "") is None:
-            exchange.add_standing(await self._limit_requests.of_wrong_link(client))
+            exchange.add_quota_state(await self._limit_requests.of_wrong_link(client))
             raise NotFound
-        exchange.add_standing(
+        exchange.add_quota_state(
             await self._limit_requests.of_link(
                 swap_id, client, endpoint.kind, weight=endpoint.weight
             )
         )
-        return Context(self._anybody, client, exchange.request_id)
+        return Context(self._anonymous_caller, client, exchange.request_id)
 
     async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
         if endpoint.scope is Scope.NO_KEY:
-            return self._anybody
+            return self._anonymous_caller
         return await self._identify_caller(
             self._key_of(request), from_memory=endpoint.needs_process_alone
         )

@@ -91,7 +91,7 @@ def public_app(
         exchange = exchange_of(scope)
         path = exchange.request.path
         if path not in pages:
-            await admission.count_stray(exchange)
+            await admission.count_unknown_path(exchange)
         if methods_at(routes, path):
             raise not_allowed(allowed_at(path))
         raise NotFound("There is nothing at this address")

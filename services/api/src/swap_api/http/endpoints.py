@@ -67,7 +67,7 @@ class Endpoint:
         return "{" in self.path or self.identifies_by_query
 
 
-def weighed(endpoints: Sequence[Endpoint], weights: Mapping[str, int]) -> list[Endpoint]:
+def with_weights(endpoints: Sequence[Endpoint], weights: Mapping[str, int]) -> list[Endpoint]:
     """Return the endpoints with other weights, by method and path.
 
     :raises ValueError: when there is no such endpoint.

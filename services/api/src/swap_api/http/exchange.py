@@ -8,7 +8,7 @@ from uuid import UUID
 
 from starlette.types import Message, Scope, Send
 
-from swap_api.admission.usecases.limit_requests import Standing
+from swap_api.admission.usecases.limit_requests import QuotaState
 from swap_api.http.endpoints import Context
 from swap_api.http.requests import Request
 from swap_api.request_log.decide.records import AnsweredRequest
@@ -34,11 +34,11 @@ class Exchange:
         self.context: Context | None = None
         self.status: int | None = None  # of the answer, once it has started
 
-    def add_standing(self, standing: Standing) -> None:
+    def add_quota_state(self, quota_state: QuotaState) -> None:
         """Add the headers of the rate limit."""
-        self.headers[b"ratelimit-limit"] = b"%d" % standing.limit
-        self.headers[b"ratelimit-remaining"] = b"%d" % standing.remaining
-        self.headers[b"ratelimit-reset"] = b"%d" % standing.reset_seconds
+        self.headers[b"ratelimit-limit"] = b"%d" % quota_state.limit
+        self.headers[b"ratelimit-remaining"] = b"%d" % quota_state.remaining
+        self.headers[b"ratelimit-reset"] = b"%d" % quota_state.reset_seconds
 
     def facts(self) -> dict[str, object]:
         """Return the fields of a log line; a swap id only if it is a UUID."""

@@ -88,7 +88,7 @@ class ErrorEnvelopes:
             if isinstance(error, ApiRefusal):
                 observe.request_refused(error.code)
             if isinstance(error, RateLimited):
-                exchange.add_standing(error.standing)
+                exchange.add_quota_state(error.quota_state)
             answer = self._errors.answer(error, exchange.request_id)
             exchange.error_code = self._errors.code_of(error)
             observe.answered_with_error(answer.status_code, error, **exchange.facts())

@@ -52,7 +52,7 @@ BY_SCOPE: Final = {
     Scope.MEMBER: BY_TOKEN,
     Scope.SELF: BY_TOKEN,
 }
-WHO_MAY: Final = {
+ALLOWED_CALLERS: Final = {
     Scope.ANY: "Any key opens it.",
     Scope.SECRET: "Needs a secret key.",
     Scope.NO_KEY: "Needs no key.",
@@ -276,7 +276,7 @@ def _operation_id(endpoint: Endpoint) -> str:
 
 def _prose(endpoint: Endpoint) -> str:
     text = ENDPOINTS.get(f"{endpoint.method} {endpoint.path}", f"{endpoint.summary}.")
-    return f"{text} {WHO_MAY[endpoint.scope]}"
+    return f"{text} {ALLOWED_CALLERS[endpoint.scope]}"
 
 
 def _tags(document: Mapping[str, Any]) -> list[dict[str, str]]:

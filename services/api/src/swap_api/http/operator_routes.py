@@ -35,13 +35,13 @@ class OperatorRoutes:
         *,
         apps: EndpointApps,
         errors: Errors,
-        anybody: Caller,
+        anonymous_caller: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
         self._endpoints = [with_idempotency_key(endpoint) for endpoint in endpoints]
         self._apps = apps
         self._errors = errors
-        self._anybody = anybody
+        self._anonymous_caller = anonymous_caller
         self._new_request_id = new_request_id
 
     def routes(self) -> Iterator[tuple[str, str, Handler]]:
@@ -63,7 +63,7 @@ class OperatorRoutes:
             exchange = Exchange(Request(outer.scope, receive), request_id)
             exchange.route = endpoint.path
             actor = operator_actor(operator_of(outer).name).asking(request_id)
-            exchange.context = Context(self._anybody, "", request_id, actor)
+            exchange.context = Context(self._anonymous_caller, "", request_id, actor)
             outer.state.exchange = exchange
             collected = CollectedResponse()
             await app(outer.scope, receive, exchange.sending(collected))

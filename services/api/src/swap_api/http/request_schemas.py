@@ -55,9 +55,9 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(part, dict):
             return part
         named = str(part.get("$ref", "")).removeprefix("#/$defs/")
-        meant = definitions.get(named, {})
-        rest = {name: value for name, value in part.items() if not (meant and name == "$ref")}
-        return {name: inlined(value) for name, value in {**meant, **rest}.items()}
+        definition = definitions.get(named, {})
+        rest = {name: value for name, value in part.items() if not (definition and name == "$ref")}
+        return {name: inlined(value) for name, value in {**definition, **rest}.items()}
 
     whole: dict[str, Any] = inlined(schema)
     return whole

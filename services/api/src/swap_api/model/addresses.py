@@ -41,10 +41,10 @@ class AddressRules:
     """Separates users' addresses from those that would lose money or confuse the ledger."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._ours = frozenset(
+        self._own_addresses = frozenset(
             address.casefold()
             for network in catalogue.networks.values()
-            for address in _addresses_of_ours(network)
+            for address in _service_addresses(network)
         )
 
     def check(self, text: str, network: Network, *, field: str) -> str:
@@ -61,14 +61,14 @@ class AddressRules:
             raise AddressRefused(field, "is the zero address")
         if number < RESERVED_END:
             raise AddressRefused(field, "is reserved by the network")
-        if text.casefold() in self._ours:
+        if text.casefold() in self._own_addresses:
             raise AddressRefused(field, "belongs to this service")
         if any(text.casefold() == token.address.casefold() for token in network.tokens):
             raise AddressRefused(field, "is a token contract")
         return checksum_address(text)
 
 
-def _addresses_of_ours(network: Network) -> tuple[str, ...]:
+def _service_addresses(network: Network) -> tuple[str, ...]:
     """Our contracts have the same addresses on several networks, so they are ours on all."""
     contracts = network.contracts
     addresses = contracts.deposit_addresses

@@ -12,7 +12,7 @@ from swap_chains.evm.codec import depository_id
 from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.catalogue import Network
-from swap_domain.gasless import LEFT_TO_RELAY, SIGNED_FOR, Gasless, GaslessStandard
+from swap_domain.gasless import RELAY_TIME_MIN, SIGNED_FOR, Gasless, GaslessStandard
 
 # What is signed stays the same, byte for byte, while at least so much of its time is left.
 SIGNER_UNKNOWN: Final = "Connect the wallet that will sign, or pass source_address"
@@ -66,7 +66,7 @@ class SignRequest:
         return self.valid_before - RENEWED_BEFORE.total_seconds() >= now.timestamp()
 
     def can_be_relayed(self, now: datetime) -> bool:
-        return self.valid_before - LEFT_TO_RELAY.total_seconds() >= now.timestamp()
+        return self.valid_before - RELAY_TIME_MIN.total_seconds() >= now.timestamp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def status_of(
     return None if newest is None else newest.status
 
 
-def takes_another(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
+def accepts_another(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
     """Whether a signature may come: none is in progress, nor spent before its end."""
     return not _is_busy(swap, held, now)
 

@@ -97,7 +97,7 @@ def idempotency_owner(caller: Caller, client: str) -> UUID:
     return uuid5(caller.app_id, client) if caller.is_publishable else caller.app_id
 
 
-def anybody(environment: Environment) -> Caller:
+def anonymous_caller(environment: Environment) -> Caller:
     """Return the caller without a key; clients are separated by address, as of one web page."""
     no_id = UUID(int=0)
     return Caller(no_id, no_id, environment, KeyKind.PUBLISHABLE, Allowances(), None)

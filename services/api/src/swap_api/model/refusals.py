@@ -32,7 +32,7 @@ class ApiRefusal(Refused):
         self.headers = dict(headers or {})
 
 
-def at_fault(**fields: str) -> dict[str, Any]:
+def field_errors_of(**fields: str) -> dict[str, Any]:
     """Return the metadata that names the fields, each with why."""
     return {"field_errors": fields}
 

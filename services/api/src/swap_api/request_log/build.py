@@ -36,7 +36,7 @@ def build(
             PostgresRequestRecords(service.engine),
             declared=declared,
             retention=group.request_log_retention,
-            kept_of_app=group.request_log_per_app,
+            retained_per_app=group.request_log_per_app,
             clock=service.clock,
             new_id=new_id,
         )

@@ -196,7 +196,7 @@ CROSS JOIN LATERAL (
       AND {IS_CANONICAL}) AS stored
 """)
 # A log is in one block. Published in another one, it is false there.
-STANDING_ELSEWHERE: Final = sql(f"""
+PUBLISHED_IN_OTHER_BLOCKS: Final = sql(f"""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM unnest(CAST(:ids AS uuid[]), CAST(:block_hashes AS text[])) AS wanted(id, block_hash)
 CROSS JOIN LATERAL (

@@ -161,14 +161,14 @@ class PostgresWork:
             "ids": [movement_id for _, movement_id in keys],
             "block_hashes": [block_hash for block_hash, _ in keys],
         }
-        _, hashes, stored, elsewhere, published = await self._connection.ask(
+        _, hashes, stored, in_other_blocks, published = await self._connection.ask(
             (statements.LOCK_CURSOR, values),
             (
                 statements.CANONICAL_HASHES,
                 {**values, "numbers": [added.block.number for added in found]},
             ),
             (statements.STORED_HERE, found_keys),
-            (statements.STANDING_ELSEWHERE, found_keys),
+            (statements.PUBLISHED_IN_OTHER_BLOCKS, found_keys),
             (statements.PUBLISHED_BETWEEN, {**values, "first": first, "last": last}),
         )
         return StoredMovements(
@@ -176,7 +176,7 @@ class PostgresWork:
             {row.number: row.hash for row in hashes},
             tuple(to_tracked(row).movement for row in published),
             frozenset((r.block_hash, r.id) for r in published if r.providers_required is not None),
-            tuple(to_tracked(row).movement for row in elsewhere),
+            tuple(to_tracked(row).movement for row in in_other_blocks),
         )
 
     async def add_missed(

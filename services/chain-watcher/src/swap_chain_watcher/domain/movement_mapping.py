@@ -125,8 +125,8 @@ def _is_own(
     fact: events.TokenTransfer | events.NativeReceived, policy: Policy, targets: Collection[str]
 ) -> bool:
     """Whether the Treasury got what was ours before. What it pays to a deposit address left us."""
-    is_ours = fact.to_address.lower() == policy.network.contracts.treasury.lower()
-    return is_ours and policy.is_own(fact.from_address, targets)
+    is_to_treasury = fact.to_address.lower() == policy.network.contracts.treasury.lower()
+    return is_to_treasury and policy.is_own(fact.from_address, targets)
 
 
 def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement | None:

@@ -46,7 +46,9 @@ class StoredMovements:
     # Of those, deposits with a sender and memo that are compared too. Those that were stored before
     # reports were compared may have been read by other rules.
     deposits: frozenset[Key] = frozenset()
-    elsewhere: tuple[Movement, ...] = ()  # published of another canonical block than was found
+    in_other_blocks: tuple[
+        Movement, ...
+    ] = ()  # published of another canonical block than was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def _refuse_denials(
     """Return the deposits that are reported as they are stored."""
     there = {(added.block.hash, id_) for added in found for id_ in _ids(network, added)}
     # Before its true block counts as read: the log would not be looked up there again.
-    denied = list(stored.elsewhere)
+    denied = list(stored.in_other_blocks)
     verified: list[Key] = []
     for movement in stored.published:
         key = movement.block.hash, movement.id

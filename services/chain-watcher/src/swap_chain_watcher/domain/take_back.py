@@ -142,7 +142,7 @@ def decide_reverts(
     :raises TakeBackRefused: when a payout stands also in a transaction that was not ordered.
     """
     gone = {tracked.key for tracked in denied}
-    true = {t.movement.subject: t for t in sorted(standing, key=_version) if t.key not in gone}
+    last_true = {t.movement.subject: t for t in sorted(standing, key=_version) if t.key not in gone}
     versions = dict(known)
     reverted: list[TrackedMovement] = []
     silent: list[TrackedMovement] = []
@@ -150,7 +150,7 @@ def decide_reverts(
     for tracked in denied:
         subject = tracked.movement.subject
         newest = versions[subject]
-        other = true.get(subject)
+        other = last_true.get(subject)
         if other is None:
             last = replace(tracked, version=max(tracked.version, newest.version))
             reverted.append(last.with_state(State.REVERTED))
@@ -163,7 +163,7 @@ def decide_reverts(
             )
         silent.append(tracked.with_state(State.REVERTED))
     for subject in dict.fromkeys(tracked.movement.subject for tracked in silent):
-        other, newest = true[subject], versions[subject]
+        other, newest = last_true[subject], versions[subject]
         if other.version < newest.version:
             restated.append(replace(other, version=newest.version + 2))  # above the silent rows
             versions[subject] = replace(newest, version=newest.version + 2)

@@ -56,7 +56,7 @@ class FollowNetwork:
         hinted: Wake,
         clock: Clock,
         random: Random,
-        patience: FollowTimings | None = None,
+        timings: FollowTimings | None = None,
         activate_targets: ActivateTargets | None = None,
         find_rise_transactions: FindRiseTransactions | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class FollowNetwork:
         self._hinted = hinted
         self._clock = clock
         self._random = random
-        self._patience = patience or FollowTimings()
+        self._timings = timings or FollowTimings()
         self._failures = 0
         self._moved_at = 0.0  # when the chain was last seen to move, by the loop's clock
 
@@ -106,7 +106,7 @@ class FollowNetwork:
         while (halt := await self._watches.find_halt(network)) is not None:
             observe.network_still_halted(network)
             beat()
-            await asyncio.sleep(self._patience.halted_check.total_seconds())
+            await asyncio.sleep(self._timings.halted_check.total_seconds())
             if await self._watches.find_halt(network) is None:
                 observe.network_resumed(network, halt.reason)
         observe.network_followed(network)
@@ -145,12 +145,12 @@ class FollowNetwork:
         coming = asyncio.create_task(_next(batches))
         try:
             while True:
-                brake = opened + self._between_hints - loop.time()
-                notify_followers = {hint} if brake <= 0 else set()
-                beat_every = self._patience.beat_every.total_seconds()
+                remaining = opened + self._between_hints - loop.time()
+                notify_followers = {hint} if remaining <= 0 else set()
+                beat_every = self._timings.beat_every.total_seconds()
                 await asyncio.wait(
                     {coming, *notify_followers},
-                    timeout=beat_every if notify_followers else min(beat_every, brake),
+                    timeout=beat_every if notify_followers else min(beat_every, remaining),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 beat()
@@ -166,7 +166,7 @@ class FollowNetwork:
                         and self._advance_watch.has_new_rises
                     ):
                         return watch
-                elif loop.time() - self._moved_at > self._patience.check_after.total_seconds():
+                elif loop.time() - self._moved_at > self._timings.check_after.total_seconds():
                     await self._open_watch.check(watch)
                     self._moved_at = loop.time()
                 elif hint in notify_followers and hint.done():
@@ -177,10 +177,10 @@ class FollowNetwork:
 
     @property
     def _between_hints(self) -> float:
-        return self._patience.between_hints.total_seconds()
+        return self._timings.between_hints.total_seconds()
 
     def _pause_seconds(self) -> float:
-        first, longest = self._patience.first_pause, self._patience.pause_max
+        first, longest = self._timings.first_pause, self._timings.pause_max
         pause = min(first * (1 << min(self._failures, 16)), longest)
         return pause.total_seconds() * (0.5 + self._random.random() / 2)
 

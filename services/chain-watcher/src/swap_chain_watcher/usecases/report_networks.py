@@ -31,11 +31,11 @@ class NetworkReport:
 
 class ReportNetworks:
     def __init__(
-        self, watches: PostgresWatches, readers: Sequence[ChainReader], *, patience: timedelta
+        self, watches: PostgresWatches, readers: Sequence[ChainReader], *, head_timeout: timedelta
     ) -> None:
         self._watches = watches
         self._readers = readers
-        self._patience = patience
+        self._head_timeout = head_timeout
 
     async def __call__(self) -> Sequence[NetworkReport]:
         """Ask all networks at once, none for longer than the patience."""
@@ -62,7 +62,7 @@ class ReportNetworks:
 
     async def _head(self, reader: ChainReader) -> int | None:
         try:
-            async with asyncio.timeout(self._patience.total_seconds()):
+            async with asyncio.timeout(self._head_timeout.total_seconds()):
                 return (await reader.head()).number
         except (ChainError, TimeoutError):
             return None

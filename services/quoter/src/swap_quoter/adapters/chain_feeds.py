@@ -31,7 +31,7 @@ class ChainFeeds:
         self._clock = clock
         self._known: Mapping[str, Timed] = {}
 
-    async def find_news(self) -> Mapping[str, Timed]:
+    async def find_updates(self) -> Mapping[str, Timed]:
         """Ask every feed.
 
         :raises PricesUnreadable: when no node answers, or no feed gives a price.
@@ -43,17 +43,17 @@ class ChainFeeds:
             raise PricesUnreadable(str(error)) from error
         if not rounds:
             raise PricesUnreadable("no feed gives a price")
-        news = {
+        updates = {
             feed.symbol: _timed(feed, rounds[feed.aggregator], asked_at)
             for feed in self._feeds
             if feed.aggregator in rounds
         }
-        self._known = {**self._known, **news}
+        self._known = {**self._known, **updates}
         return self._known
 
 
 def _timed(feed: Feed, answer: FeedAnswer, asked_at: datetime) -> Timed:
     """Say how old a price is: a round that stands is the price of now, an older one is as it is."""
     value = answer.value * 10**USD_DECIMALS // 10**answer.decimals
-    stands = asked_at - answer.at <= feed.max_age
-    return Timed(value, asked_at if stands else answer.at)
+    is_fresh = asked_at - answer.at <= feed.max_age
+    return Timed(value, asked_at if is_fresh else answer.at)

@@ -24,17 +24,17 @@ class PriceFile:
         self._path = path
         self._read: Stamp | None = None
 
-    async def find_news(self) -> Mapping[str, Timed] | None:
+    async def find_updates(self) -> Mapping[str, Timed] | None:
         """Read the file if it changed. Elsewhere than in the loop: a disk may hang.
 
         :raises PricesUnreadable: when it is missing or not understood.
         """
         try:
-            return await asyncio.to_thread(self._news)
+            return await asyncio.to_thread(self._updates)
         except (OSError, ValueError) as error:
             raise PricesUnreadable(f"{self._path.name}: {error}") from error
 
-    def _news(self) -> Mapping[str, Timed] | None:
+    def _updates(self) -> Mapping[str, Timed] | None:
         facts = self._path.stat()
         stamp = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
         if stamp == self._read:

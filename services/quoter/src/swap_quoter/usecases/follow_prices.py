@@ -27,8 +27,8 @@ class PriceBook:
         self._by_source: dict[str, Mapping[str, Timed]] = {}
         self._disputed: Mapping[str, int] = {}
 
-    def take(self, source: str, news: Mapping[str, Timed]) -> None:
-        self._by_source[source] = news
+    def take(self, source: str, updates: Mapping[str, Timed]) -> None:
+        self._by_source[source] = updates
         self._market.prices_by_source = dict(self._by_source)
 
     def settle(self, now: datetime) -> None:
@@ -60,21 +60,21 @@ class FollowPrices:
     async def __call__(self) -> None:
         """Read once. Unreadable prices change nothing: the known ones grow old by themselves."""
         try:
-            news = await self._source.find_news()
+            updates = await self._source.find_updates()
         except PricesUnreadable as error:
             observe.prices_unreadable(self._name, str(error))
         else:
-            if news is not None:
-                self._book.take(self._name, _known_by(self._clock(), news))
+            if updates is not None:
+                self._book.take(self._name, _not_from_the_future(self._clock(), updates))
         self._book.settle(self._clock())
 
 
-def _known_by(now: datetime, news: Mapping[str, Timed]) -> Mapping[str, Timed]:
+def _not_from_the_future(now: datetime, updates: Mapping[str, Timed]) -> Mapping[str, Timed]:
     """Let no price be from later than it was read: it would not grow old while its writer is dead.
 
     The source of such a time has a clock that is ahead, or a typing error.
     """
     return {
         symbol: price if price.at <= now else Timed(price.value, now)
-        for symbol, price in news.items()
+        for symbol, price in updates.items()
     }

@@ -311,14 +311,14 @@ class Swap:
             (i for i in claims if (i.network, i.token) == source and i.deposit_id == leg), None
         )
 
-    def sends_back(self, leg: Leg) -> Intent | None:
+    def refund_of(self, leg: Leg) -> Intent | None:
         """What settles a leg by other means than a payout: there is never more than one."""
         return self.refund(leg) or self.claim(leg)
 
     @property
     def paying(self) -> Intent | None:
         """What settles the main leg: there is never more than one."""
-        return self.output or self.sends_back(None)
+        return self.output or self.refund_of(None)
 
     def is_paid_for(self, intent: Intent) -> bool:
         """Whether a payment settles what came in, on the leg that it names."""

@@ -64,7 +64,7 @@ def is_refundable(swap: Swap, leg: Leg) -> bool:
     """Whether a leg holds money that can go back, and no payment of it is under way."""
     if not held(swap, leg) or swap.terms.refund_address is None:
         return False
-    return swap.sends_back(leg) is None and not swap.reorged_out_of(leg)
+    return swap.refund_of(leg) is None and not swap.reorged_out_of(leg)
 
 
 def held(swap: Swap, leg: Leg) -> int:

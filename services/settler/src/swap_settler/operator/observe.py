@@ -75,7 +75,7 @@ INVARIANTS_CHECKED = gauge(
 EXTERNAL_NONCES = counter(
     "settler_foreign_nonces", "Nonces of ours that were proven to be used by others", ["network"]
 )
-LOST = gauge(
+COUNTED_LOSSES = gauge(
     "settler_lost_usd_micros", "What reorgs took that was paid for, and still counts", ["network"]
 )
 # Alert: any.
@@ -152,7 +152,7 @@ def addresses_blocked(count: int, network: str | None, *, by: str, reason: str) 
     log.warning("addresses blocked", count=count, network=network, by=by, reason=reason)
 
 
-def addresses_let_go(count: int, network: str | None, *, by: str, reason: str) -> None:
+def address_blocks_lifted(count: int, network: str | None, *, by: str, reason: str) -> None:
     log.warning("addresses let go", count=count, network=network, by=by, reason=reason)
 
 
@@ -233,8 +233,8 @@ def paid_externally(network: str, signer: str, paid_id: int) -> None:
     )
 
 
-def lost(network: str, usd_micros: int) -> None:
-    LOST.labels(network).set(usd_micros)
+def counted_losses(network: str, usd_micros: int) -> None:
+    COUNTED_LOSSES.labels(network).set(usd_micros)
 
 
 def source_stopped(network: str, *, because: str) -> None:
@@ -242,7 +242,7 @@ def source_stopped(network: str, *, because: str) -> None:
     OVER_BUDGET.labels(network).inc()
 
 
-def source_let_go(network: str, *, by: str, reason: str) -> None:
+def source_stop_lifted(network: str, *, by: str, reason: str) -> None:
     log.warning("payments for a network's deposits let go", network=network, by=by, reason=reason)
 
 
@@ -282,11 +282,11 @@ def payouts_stopped(network: str, *, by: str, reason: str) -> None:
     log.error("payouts stopped by an operator", network=network, by=by, reason=reason)
 
 
-def round_outlasts_the_stop(network: str) -> None:
+def round_not_ended_at_stop(network: str) -> None:
     log.error("a round that began before payouts were stopped has not ended yet", network=network)
 
 
-def payouts_let_go(network: str, *, by: str, reason: str) -> None:
+def payout_stop_lifted(network: str, *, by: str, reason: str) -> None:
     log.warning("payouts let go by an operator", network=network, by=by, reason=reason)
 
 

@@ -117,13 +117,13 @@ def _add_lane(
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
-        wake.keep_local_while(lambda: lease.is_held)
+        wake.set_local_condition(lambda: lease.is_held)
         lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
         work = lane.running()
         try:
-            await _until_one_ends(
+            await _run_until_first_end(
                 work.send(wake, epoch=lease.epoch, beat=beat),
-                work.look_after(epoch=lease.epoch, beat=beat),
+                work.run_upkeep(epoch=lease.epoch, beat=beat),
                 work.mark_sent_attempts(beat=beat),
                 work.compare_contracts(),
             )
@@ -133,7 +133,7 @@ def _add_lane(
     service.lead(name.lease, run, term=LEASE_TERM)
 
 
-async def _until_one_ends(*works: Coroutine[None, None, None]) -> None:
+async def _run_until_first_end(*works: Coroutine[None, None, None]) -> None:
     """Run them side by side; what one raises ends the others and is raised as it is."""
     tasks = [asyncio.create_task(work) for work in works]
     try:

@@ -15,7 +15,7 @@ log = structlog.get_logger()
 
 REQUOTES = counter("settler_requotes", "Quotes for what came late, in part or beyond", ["outcome"])
 # Alert: grows for long.
-QUOTER_AWAY = counter("settler_quoter_away", "Questions that the quoter did not answer")
+QUOTER_UNAVAILABLE = counter("settler_quoter_away", "Questions that the quoter did not answer")
 
 
 def refunds_wait(network: str, count: int, reason: str) -> None:
@@ -29,9 +29,9 @@ def requoted(changes: Sequence[Changes]) -> None:
         REQUOTES.labels("executed" if is_new else "declined").inc()
 
 
-def quoter_away(reason: str) -> None:
+def quoter_unavailable(reason: str) -> None:
     log.warning("quoter away", reason=reason)
-    QUOTER_AWAY.inc()
+    QUOTER_UNAVAILABLE.inc()
 
 
 def attached(proof: Proof) -> None:

@@ -16,7 +16,7 @@ TIMEOUTS = "-c lock_timeout=5s -c statement_timeout=60s -c timezone=UTC"
 log = structlog.get_logger()
 
 
-def _say(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
+def _print_step(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
     log.info("migrated", revision=step.up_revision_id, about=step.up_revision.doc)
 
 
@@ -37,7 +37,7 @@ def _run() -> None:
     with engine.connect() as connection:
         _wait_for_others(connection)
         context.configure(
-            connection=connection, on_version_apply=_say, transaction_per_migration=True
+            connection=connection, on_version_apply=_print_step, transaction_per_migration=True
         )
         with context.begin_transaction():
             context.run_migrations()

@@ -22,7 +22,7 @@ from swap_runtime.clock import Clock
 
 ANSWER_SECONDS: Final = 0.1
 # After a failure no request is sent to Redis for this time.
-AWAY_SECONDS: Final = 1.0
+UNAVAILABLE_SECONDS: Final = 1.0
 LOCAL_KEYS_MAX: Final = 10_000
 # Requests that come while so many questions are under way go together with the next.
 CONCURRENT_BATCHES_MAX: Final = 2
@@ -67,17 +67,17 @@ class LocalCounters:
     def __init__(self, *, clock: Clock, keys_max: int = LOCAL_KEYS_MAX) -> None:
         self._clock = clock
         self._keys_max = keys_max
-        self._whole_at: OrderedDict[str, datetime] = OrderedDict()
+        self._full_at: OrderedDict[str, datetime] = OrderedDict()
 
     async def add(self, quotas: Sequence[Quota]) -> Sequence[Count]:
         now = self._clock()
-        spent = [max(self._whole_at.get(quota.key, now) - now, NOTHING) for quota in quotas]
+        spent = [max(self._full_at.get(quota.key, now) - now, NOTHING) for quota in quotas]
         counts = admit(quotas, spent)
         for count in counts:
-            self._whole_at[count.quota.key] = now + count.spent
-            self._whole_at.move_to_end(count.quota.key)
-        while len(self._whole_at) > self._keys_max:
-            self._whole_at.popitem(last=False)
+            self._full_at[count.quota.key] = now + count.spent
+            self._full_at.move_to_end(count.quota.key)
+        while len(self._full_at) > self._keys_max:
+            self._full_at.popitem(last=False)
         return counts
 
 
@@ -102,28 +102,28 @@ class RedisCounters:
             self._count_batch, batch_max=BATCH_MAX, concurrent_batches_max=CONCURRENT_BATCHES_MAX
         )
         self._fallback = fallback
-        self._away_until = float("-inf")
+        self._unavailable_until = float("-inf")
 
     async def add(self, quotas: RequestQuotas) -> Sequence[Count]:
-        counts = None if self._is_away else await self._counting(quotas)
+        counts = None if self._is_unavailable else await self._counting(quotas)
         return await self._fallback.add(quotas) if counts is None else counts
 
     async def close(self) -> None:
         await self._pool.disconnect()
 
     @property
-    def _is_away(self) -> bool:
-        return monotonic() < self._away_until
+    def _is_unavailable(self) -> bool:
+        return monotonic() < self._unavailable_until
 
     async def _count_batch(self, batch: Sequence[RequestQuotas]) -> Sequence[Counted | Exception]:
         """Return what Redis counts; nothing while it is away."""
-        if self._is_away:
+        if self._is_unavailable:
             return [None] * len(batch)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await self._add_all(batch)
         except Exception as error:  # whatever it is, a request is not refused for it
-            self._away_until = monotonic() + AWAY_SECONDS
+            self._unavailable_until = monotonic() + UNAVAILABLE_SECONDS
             observe.rate_limit_store_unavailable(error)
             return [None] * len(batch)
 

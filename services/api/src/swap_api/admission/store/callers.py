@@ -113,7 +113,7 @@ class PostgresCallers:
             self._used[caller.key_id] = self._clock()
         return caller
 
-    def recall(self, key: str) -> Caller | None:
+    def cached_caller(self, key: str) -> Caller | None:
         """Return the key's caller at its last lookup, of any age."""
         known = self._remembered.get(self._hashes(key)) if len(key) <= KEY_LENGTH_MAX else None
         return None if known is None else self._unexpired(known.caller)

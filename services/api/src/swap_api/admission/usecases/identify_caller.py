@@ -30,7 +30,7 @@ class IdentifyCaller:
         try:
             caller = await self._callers.find(key)
         except Unavailable:
-            caller = self._callers.recall(key) if from_memory else None
+            caller = self._callers.cached_caller(key) if from_memory else None
             if caller is None:
                 raise
         if caller is None:

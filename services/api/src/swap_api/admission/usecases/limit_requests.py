@@ -13,7 +13,7 @@ from swap_contracts.public.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QuotaState:
     """Where the caller stands, as the rate-limit headers say it."""
 
     limit: int
@@ -22,13 +22,13 @@ class Standing:
 
 
 class RateLimited(ApiRefusal):
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, quota_state: QuotaState) -> None:
         super().__init__(
             ErrorCode.RATE_LIMITED,
-            f"Too many requests; try again in {standing.reset_seconds} seconds",
-            headers={"retry-after": str(standing.reset_seconds)},
+            f"Too many requests; try again in {quota_state.reset_seconds} seconds",
+            headers={"retry-after": str(quota_state.reset_seconds)},
         )
-        self.standing = standing
+        self.quota_state = quota_state
 
 
 class LimitRequests:
@@ -41,18 +41,18 @@ class LimitRequests:
 
     async def __call__(
         self, caller: Caller, address: str, kind: Kind, *, weight: int = 1
-    ) -> Standing:
+    ) -> QuotaState:
         """
         :raises RateLimited: when it is one too many.
         """
         if self._is_lifted or caller.allowances.is_lifted:
             most = self._rates.ceiling(kind, caller.allowances)
-            return _untouched(self._rates.at_once(most))
+            return _full_quota(self._rates.at_once(most))
         return await self._count(self._rates.quotas(caller, address, kind, weight=weight))
 
     async def of_link(
         self, swap_id: UUID, address: str, kind: Kind, *, weight: int = 1
-    ) -> Standing:
+    ) -> QuotaState:
         """Count a request with the right token of a swap's pay link.
 
         :raises RateLimited: when it is one too many.
@@ -61,7 +61,7 @@ class LimitRequests:
             return self._lifted(kind)
         return await self._count(self._rates.link_quotas(swap_id, address, kind, weight=weight))
 
-    async def of_wrong_link(self, address: str) -> Standing:
+    async def of_wrong_link(self, address: str) -> QuotaState:
         """Count a request with a wrong token of a pay link.
 
         :raises RateLimited: when it is one too many.
@@ -70,22 +70,22 @@ class LimitRequests:
             return self._lifted(Kind.READ)
         return await self._count(self._rates.wrong_link_quotas(address))
 
-    def _lifted(self, kind: Kind) -> Standing:
-        return _untouched(self._rates.at_once(self._rates.ceiling(kind, Allowances())))
+    def _lifted(self, kind: Kind) -> QuotaState:
+        return _full_quota(self._rates.at_once(self._rates.ceiling(kind, Allowances())))
 
-    async def _count(self, quotas: Sequence[Quota]) -> Standing:
+    async def _count(self, quotas: Sequence[Quota]) -> QuotaState:
         counts = await self._counters.add(quotas)
-        tightest = min(counts, key=lambda count: count.remaining)
+        lowest = min(counts, key=lambda count: count.remaining)
         over = [count for count in counts if count.is_over]
         if over:
-            raise RateLimited(_standing(max(over, key=lambda count: count.reset_after)))
-        return _standing(tightest)
+            raise RateLimited(_quota_state(max(over, key=lambda count: count.reset_after)))
+        return _quota_state(lowest)
 
 
-def _standing(count: Count) -> Standing:
+def _quota_state(count: Count) -> QuotaState:
     seconds = max(ceil(count.reset_after.total_seconds()), 1)
-    return Standing(count.quota.limit, count.remaining, seconds)
+    return QuotaState(count.quota.limit, count.remaining, seconds)
 
 
-def _untouched(limit: int) -> Standing:
-    return Standing(limit, limit, 0)
+def _full_quota(limit: int) -> QuotaState:
+    return QuotaState(limit, limit, 0)

@@ -75,7 +75,7 @@ class JsonApprovalRendering:
         next_step = orjson.loads(next_action)
         return None if next_step is None else orjson.dumps(next_step["action"])
 
-    def asks_for_more(self, step: str, detail: str) -> bytes:
+    def without_signer(self, step: str, detail: str) -> bytes:
         """Return the next action while its signer is unknown."""
         members = {"step": step, "status": StepStatus.ACTION_REQUIRED, "signing_standard": None}
         return orjson.dumps({**members, "action": None, "expires_at": None, "detail": detail})

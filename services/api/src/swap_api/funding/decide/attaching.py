@@ -23,11 +23,11 @@ class UnmatchedTransfer(ReceivedTransfer):
     swap_id: UUID | None  # that it was attached to
     is_free: bool
     is_submitted: bool  # for the swap of the request
-    is_its_token: bool  # that the swap is paid with
+    is_source_token: bool  # that the swap is paid with
 
     def status(self, swap_id: UUID) -> TransferStatus:
         if self.swap_id == swap_id:
             return TransferStatus.ATTACHED
-        if not self.is_free or not self.is_its_token:
+        if not self.is_free or not self.is_source_token:
             return TransferStatus.UNAVAILABLE
         return TransferStatus.SUBMITTED if self.is_submitted else TransferStatus.ATTACHABLE

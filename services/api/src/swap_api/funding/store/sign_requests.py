@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from swap_api.model.gasless import SignRequest, Submission, takes_another
+from swap_api.model.gasless import SignRequest, Submission, accepts_another
 from swap_api.read_model.store.rows import sign_request_row, to_gasless, to_sign_request
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
@@ -77,7 +77,7 @@ class PostgresSignRequests:
         signers: int = rows.one().signers
         return signers
 
-    async def last_asked(self, swap_id: UUID) -> SignRequest | None:
+    async def latest(self, swap_id: UUID) -> SignRequest | None:
         """Return the last request to any signer."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(LAST_SIGN_REQUEST, {"swap_id": swap_id})
@@ -119,7 +119,7 @@ class PostgresSignRequests:
             swap = to_gasless(locked.gasless)
             row = rows.one_or_none()
             held = None if row is None else Submission(row.submission, row.valid_before)
-            if swap is None or not takes_another(swap, held, now):
+            if swap is None or not accepts_another(swap, held, now):
                 return False
             known = 0 if swap.authorization is None else swap.authorization.submission
             submission = 1 + max(known, 0 if held is None else held.submission)

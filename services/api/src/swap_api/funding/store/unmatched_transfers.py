@@ -28,7 +28,7 @@ SELECT transfer.deposit_id, transfer.network, transaction_hash, transfer.token, 
        EXISTS (SELECT FROM deposit_attachment AS said
          WHERE (said.swap_id, said.deposit_id) = (:swap_id, transfer.deposit_id)) AS is_submitted,
        coalesce((SELECT source.source_token FROM settler.swap_source AS source
-         WHERE source.swap_id = :swap_id) = transfer.token, true) AS is_its_token
+         WHERE source.swap_id = :swap_id) = transfer.token, true) AS is_source_token
 FROM settler.lone_transfer AS transfer
 WHERE transaction_hash = :transaction_hash AND transfer.network = :network
 ORDER BY transfer.deposit_id LIMIT :most

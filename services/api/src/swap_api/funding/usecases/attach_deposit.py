@@ -189,7 +189,7 @@ def _is_over_an_earlier_text(
     """Return whether the sender signed before the swap had its refund address."""
     if swap.refund_address is None:
         return False
-    earlier = text_of(transfer, swap.before_its_refund_address(), chain_id=network.chain_id)
+    earlier = text_of(transfer, swap.without_refund_address(), chain_id=network.chain_id)
     return recover(personal_digest(earlier), signature) == transfer.from_address
 
 

@@ -13,8 +13,8 @@ from swap_api.funding.usecases.request_signature import RequestSignature
 from swap_api.model.gasless import (
     GaslessSwap,
     SignRequest,
+    accepts_another,
     relayed_for,
-    takes_another,
     windowed,
 )
 from swap_api.model.keys import Caller
@@ -85,7 +85,7 @@ class AuthorizeDeposit:
         if not requests:
             raise not_requested()
         await self._check_turn(stored, swap, swap_id)
-        request, relayed = self._meant(swap, signed, requests)
+        request, relayed = self._applicable(swap, signed, requests)
         if not request.can_be_relayed(self._clock()):
             raise _expired()
         try:
@@ -99,25 +99,25 @@ class AuthorizeDeposit:
 
     async def _check_turn(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> None:
         held = await self._requests.submitted(swap_id)
-        if not takes_another(swap, held, self._clock()):
+        if not accepts_another(swap, held, self._clock()):
             raise already_submitted()
         if stored.rendered.step_status != STEP_WAITS:
             raise ApiRefusal(
                 ErrorCode.SWAP_NOT_PAYABLE, "This swap takes no money any more; create another"
             )
 
-    def _meant(
+    def _applicable(
         self, swap: GaslessSwap, signed: Signed, requests: list[SignRequest]
     ) -> tuple[SignRequest, RelayedDeposit]:
         """Return which of the requests was signed: the newest, unless a key signed another."""
         network = self._catalogue.network(swap.network)
         gasless = self._offer.require(network, network.token(swap.token))
         bare = relayed_for(network, gasless, swap, signer=signed.signer)
-        meant = [(request, windowed(bare, request)) for request in requests]
-        for request, relayed in meant:
+        applicable = [(request, windowed(bare, request)) for request in requests]
+        for request, relayed in applicable:
             if recover(relayed.digest(), signed.signature) == signed.signer:
                 return request, relayed
-        return meant[0]
+        return applicable[0]
 
     async def _check_on_chain(
         self, swap: GaslessSwap, relayed: RelayedDeposit, signed: Signed

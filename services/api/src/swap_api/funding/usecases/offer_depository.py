@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from swap_api import observe
 from swap_api.funding.ports import Depositories
-from swap_api.model.refusals import ApiRefusal, at_fault
+from swap_api.model.refusals import ApiRefusal, field_errors_of
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable
@@ -60,7 +60,7 @@ class OfferDepository:
         raise ApiRefusal(
             ErrorCode.UNSUPPORTED_DEPOSITORY,
             f"The Depository on {network.display_name} is closed for the moment; {other} instead",
-            metadata=at_fault(use_depository="is closed here for the moment"),
+            metadata=field_errors_of(use_depository="is closed here for the moment"),
         )
 
     async def _ask(self, network: Network) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from swap_api import observe
 from swap_api.funding.ports import GaslessChains
-from swap_api.model.refusals import ApiRefusal, at_fault
+from swap_api.model.refusals import ApiRefusal, field_errors_of
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
@@ -61,7 +61,7 @@ class OfferGasless:
                 ErrorCode.UNSUPPORTED_GASLESS,
                 f"{token.symbol} on {network.display_name} cannot be deposited by a signature; "
                 "choose another funding method",
-                metadata=at_fault(use_gasless="is not offered here"),
+                metadata=field_errors_of(use_gasless="is not offered here"),
             )
         return gasless
 

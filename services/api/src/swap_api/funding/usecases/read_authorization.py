@@ -39,7 +39,7 @@ class ReadAuthorization:
         if stored.gasless is None:
             raise not_requested()
         held = await self._requests.submitted(swap_id)
-        request = await self._requests.last_asked(swap_id)
+        request = await self._requests.latest(swap_id)
         status = status_of(stored.gasless, held, request, self._clock())
         if status is None:
             raise not_requested()

@@ -61,7 +61,7 @@ class ResolveDeposit:
         """Return what is missing before a signature is possible, as the next action; else null."""
         if stored.gasless is None or source_address is not None:
             return b"null"
-        return self._rendering.asks_for_more("sign", SIGNER_UNKNOWN)
+        return self._rendering.without_signer("sign", SIGNER_UNKNOWN)
 
     async def now(
         self, stored: StoredSwap, swap_id: UUID, source_address: str | None
@@ -77,7 +77,7 @@ class ResolveDeposit:
         except ApiRefusal as refusal:
             if stored.gasless is None:
                 raise
-            return stored, self._rendering.asks_for_more("sign", refusal.message)
+            return stored, self._rendering.without_signer("sign", refusal.message)
         next_action = self._rendering.next_of(steps)
         action = self._rendering.action_of(next_action)
         return replace(stored, rendered=replace(stored.rendered, action=action)), next_action

@@ -58,14 +58,14 @@ class NotifierEndpoints:
         except Conflict as error:
             if bound is not None and error.reason == FULL:
                 raise bound.refusal() from error
-            raise _kept_disabled() from error
+            raise _disabled_by_operator() from error
         return added
 
     async def order(self, endpoint_id: UUID, what: str, details: Row) -> Row:
         try:
             done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=details)
         except Conflict as error:
-            raise _kept_disabled() from error
+            raise _disabled_by_operator() from error
         return done
 
     async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
@@ -156,7 +156,7 @@ class NotifierEndpoints:
         return self._session
 
 
-def _kept_disabled() -> ApiRefusal:
+def _disabled_by_operator() -> ApiRefusal:
     return ApiRefusal(
         ErrorCode.DISABLED_BY_OPERATOR,
         "Whoever runs this service disabled this endpoint; ask them to enable it",

@@ -34,7 +34,7 @@ from swap_runtime.postgres.sql import sql
 
 KEY: Final = names_of(KeyFacts, ApiKeyTable)
 OF_ITS_APP: Final = "app WHERE app.id = api_key.app_id AND api_key.id = :id"
-MINE: Final = within_text("app.partner_id")
+OF_ORGANIZATION: Final = within_text("app.partner_id")
 
 ADD_KEY: Final = audited(
     KeyFacts,
@@ -43,7 +43,7 @@ INSERT INTO api_key
   (id, app_id, kind, hash, last_four, label, created_at, expires_at, allowed_origins)
 SELECT :id, app.id, :kind, :hash, :last_four, CAST(:label AS text), :at,
        CAST(:expires_at AS timestamptz), CAST(:allowed_origins AS text[])
-FROM app WHERE app.id = :app_id AND {MINE}
+FROM app WHERE app.id = :app_id AND {OF_ORGANIZATION}
 RETURNING {KEY}, (SELECT partner_id FROM app WHERE app.id = api_key.app_id)
 """,
 )
@@ -59,13 +59,13 @@ FIND_KEY: Final = sql(f"""
 SELECT api_key.id, api_key.app_id, api_key.kind, api_key.label, app.environment,
        api_key.revoked_at IS NULL
          AND (api_key.expires_at IS NULL OR api_key.expires_at > :now) AS is_open
-FROM api_key JOIN app ON app.id = api_key.app_id WHERE api_key.id = :id AND {MINE}
+FROM api_key JOIN app ON app.id = api_key.app_id WHERE api_key.id = :id AND {OF_ORGANIZATION}
 """)
 REVOKE_KEY: Final = audited(
     KeyFacts,
     f"""
 UPDATE api_key SET revoked_at = coalesce(revoked_at, :at)
-FROM {OF_ITS_APP} AND {MINE} RETURNING {KEY}, app.partner_id
+FROM {OF_ITS_APP} AND {OF_ORGANIZATION} RETURNING {KEY}, app.partner_id
 """,
 )
 # A key that ended or was revoked stays so.
@@ -73,7 +73,7 @@ EXPIRE_KEY: Final = audited(
     KeyFacts,
     f"""
 UPDATE api_key SET expires_at = :expires_at
-FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
+FROM {OF_ITS_APP} AND {OF_ORGANIZATION} AND api_key.revoked_at IS NULL
   AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
 RETURNING {KEY}, app.partner_id
 """,
@@ -82,7 +82,7 @@ SET_ALLOWED_ORIGINS: Final = audited(
     KeyFacts,
     f"""
 UPDATE api_key SET allowed_origins = CAST(:allowed_origins AS text[])
-FROM {OF_ITS_APP} AND {MINE} RETURNING {KEY}, app.partner_id
+FROM {OF_ITS_APP} AND {OF_ORGANIZATION} RETURNING {KEY}, app.partner_id
 """,
 )
 # One that would have ended sooner still does.
@@ -90,7 +90,7 @@ ROTATE_KEY: Final = audited(
     KeyFacts,
     f"""
 UPDATE api_key SET expires_at = least(api_key.expires_at, CAST(:old_until AS timestamptz))
-FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
+FROM {OF_ITS_APP} AND {OF_ORGANIZATION} AND api_key.revoked_at IS NULL
   AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
 RETURNING {KEY}, app.partner_id
 """,

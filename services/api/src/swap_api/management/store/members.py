@@ -53,7 +53,7 @@ from swap_runtime.postgres.sql import sql
 MEMBER: Final = names_of(MemberFacts, MemberTable)
 INVITATION: Final = names_of(InvitationFacts, InvitationTable)
 TOKEN: Final = names_of(TokenFacts, AccessTokenTable)
-MINE: Final = within_text("partner_id")
+OF_ORGANIZATION: Final = within_text("partner_id")
 
 _MEMBERS: Final = select(*columns_of(MemberFacts, MemberTable)).where(
     col(MemberTable.removed_at).is_(None)
@@ -126,7 +126,8 @@ REVOKE_INVITATION: Final = audited(
     InvitationFacts,
     f"""
 UPDATE invitation SET revoked_at = :at
-WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {MINE} RETURNING {INVITATION}
+WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {OF_ORGANIZATION}
+RETURNING {INVITATION}
 """,
 )
 TAKE_INVITATION: Final = sql("""

@@ -44,7 +44,7 @@ from swap_runtime.postgres.sql import Statement
 
 ORGANIZATION: Final = names_of(OrganizationFacts, PartnerTable)
 APP: Final = names_of(AppFacts, AppTable)
-MINE: Final = within_text("partner_id")
+OF_ORGANIZATION: Final = within_text("partner_id")
 
 ADD_ORGANIZATION: Final = audited(
     OrganizationFacts,
@@ -103,12 +103,13 @@ CHANGE_SETTINGS: Final = audited(
     f"""
 UPDATE app SET name = coalesce(CAST(:name AS text), name),
                swap_lifetime = CAST(:swap_lifetime AS interval)
-WHERE id = :id AND {MINE} RETURNING {APP}
+WHERE id = :id AND {OF_ORGANIZATION}
+RETURNING {APP}
 """,
 )
 RENAME_APP: Final = audited(
     AppFacts,
-    f"UPDATE app SET name = :name WHERE id = :id AND {MINE} RETURNING {APP}",
+    f"UPDATE app SET name = :name WHERE id = :id AND {OF_ORGANIZATION} RETURNING {APP}",
 )
 SET_LIMITS: Final = audited(
     AppFacts,
@@ -116,19 +117,22 @@ SET_LIMITS: Final = audited(
 UPDATE app SET reads_per_minute = CAST(:reads AS int), prices_per_minute = CAST(:prices AS int),
   creates_per_minute = CAST(:creates AS int), ceiling_factor = CAST(:ceiling_factor AS int),
   pending_swaps_max = CAST(:pending_swaps AS int), limits_lifted = :is_lifted
-WHERE id = :id AND {MINE} RETURNING {APP}
+WHERE id = :id AND {OF_ORGANIZATION}
+RETURNING {APP}
 """,
 )
 SET_FEE: Final = audited(
     AppFacts,
     f"""
-UPDATE app SET fee_basis_points = :fee_basis_points WHERE id = :id AND {MINE} RETURNING {APP}
+UPDATE app SET fee_basis_points = :fee_basis_points WHERE id = :id AND {OF_ORGANIZATION}
+RETURNING {APP}
 """,
 )
 SET_FRAME_ORIGINS: Final = audited(
     AppFacts,
     f"""
-UPDATE app SET frame_origins = CAST(:origins AS text[]) WHERE id = :id AND {MINE} RETURNING {APP}
+UPDATE app SET frame_origins = CAST(:origins AS text[]) WHERE id = :id AND {OF_ORGANIZATION}
+RETURNING {APP}
 """,
 )
 NOTE: Final = audited(

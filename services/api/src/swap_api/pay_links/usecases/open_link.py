@@ -5,7 +5,7 @@ from uuid import UUID
 
 from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.decide.pay_links import LinkRight
-from swap_api.model.keys import Caller, Environment, anybody
+from swap_api.model.keys import Caller, Environment, anonymous_caller
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import StoredSwap
@@ -46,4 +46,4 @@ class OpenLink:
         return LinkHolder(self._caller_of(stored), right)
 
     def _caller_of(self, stored: StoredSwap) -> Caller:
-        return replace(anybody(self._environment), app_id=stored.app_id)
+        return replace(anonymous_caller(self._environment), app_id=stored.app_id)

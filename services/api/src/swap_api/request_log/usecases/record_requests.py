@@ -33,18 +33,18 @@ class RecordRequests:
         *,
         declared: Declared,
         retention: timedelta,
-        kept_of_app: int,
+        retained_per_app: int,
         clock: Clock,
         new_id: Callable[[], UUID],
     ) -> None:
         """
         :param retention: zero records nothing.
-        :param kept_of_app: how many records of one app are stored at most.
+        :param retained_per_app: how many records of one app are stored at most.
         """
         self._records = records
         self._declared = declared
         self._retention = retention
-        self._kept_of_app = kept_of_app
+        self._retained_per_app = retained_per_app
         self._clock = clock
         self._new_id = new_id
         self._waiting: list[tuple[datetime, AnsweredRequest]] = []
@@ -88,7 +88,7 @@ class RecordRequests:
         if not apps:
             return is_old
         # Removed only afterwards: a failure leaves them for the next round.
-        has_more = await self._records.trim(apps, self._kept_of_app)
+        has_more = await self._records.trim(apps, self._retained_per_app)
         if not has_more:
             self._untrimmed.difference_update(apps)
         return is_old or bool(self._untrimmed)

@@ -52,8 +52,8 @@ def render_transaction(
 ) -> dict[str, Any] | None:
     """Return how far one transaction of a rendered swap is; None where it is not among them."""
     for shown in orjson.loads(document)["swap"]["transactions"]:
-        is_it = (shown["transaction_hash"] or "").lower() == transaction_id.lower()
-        if is_it and shown["network"]["name"] == network:
+        is_queried = (shown["transaction_hash"] or "").lower() == transaction_id.lower()
+        if is_queried and shown["network"]["name"] == network:
             return _transaction(shown)
     return None
 

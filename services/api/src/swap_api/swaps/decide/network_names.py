@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from swap_domain.catalogue import Catalogue
 
 
-def unserved(catalogue: Catalogue, name: str) -> str:
+def unserved_text(catalogue: Catalogue, name: str) -> str:
     """Return why a network is refused, with the nearest names of the catalogue, the best first."""
     near = get_close_matches(name.upper(), catalogue.networks)
     if not near:

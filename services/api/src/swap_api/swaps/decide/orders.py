@@ -9,9 +9,9 @@ from typing import Final
 
 from swap_api.model.addresses import AddressRules
 from swap_api.model.keys import Environment
-from swap_api.model.refusals import ApiRefusal, Invalid, at_fault
+from swap_api.model.refusals import ApiRefusal, Invalid, field_errors_of
 from swap_api.swaps.decide.amounts import decimal_text, is_cut, parse_amount, parse_slippage
-from swap_api.swaps.decide.network_names import unserved
+from swap_api.swaps.decide.network_names import unserved_text
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
 from swap_domain.funding import FundingMethod
@@ -64,7 +64,7 @@ class Funding:
             raise ApiRefusal(
                 ErrorCode.CONFLICTING_FUNDING_METHODS,
                 f"{other} and use_deposit_address exclude each other; choose one",
-                metadata=at_fault(
+                metadata=field_errors_of(
                     **{other: "excludes use_deposit_address"},
                     use_deposit_address=f"excludes {other}",
                 ),
@@ -73,13 +73,13 @@ class Funding:
             raise ApiRefusal(
                 ErrorCode.UNSUPPORTED_DEPOSITORY,
                 f"{source.display_name} has no Depository; choose another funding method",
-                metadata=at_fault(use_depository="is not offered here"),
+                metadata=field_errors_of(use_depository="is not offered here"),
             )
         if self.use_deposit_address and source.contracts.deposit_addresses is None:
             raise ApiRefusal(
                 ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
                 f"{source.display_name} has no deposit addresses; choose another funding method",
-                metadata=at_fault(use_deposit_address="is not offered here"),
+                metadata=field_errors_of(use_deposit_address="is not offered here"),
             )
 
 
@@ -232,7 +232,7 @@ class SwapOrder:
     reference_id: str | None
 
 
-def remembering_routes(catalogue: Catalogue) -> Callable[[Environment, RouteQuery], Route]:
+def caching_route_finder(catalogue: Catalogue) -> Callable[[Environment, RouteQuery], Route]:
     """Return `find_route` of this catalogue, which caches its lookups."""
     return lru_cache(maxsize=ROUTES_CACHED_MAX)(partial(find_route, catalogue))
 
@@ -249,9 +249,9 @@ def find_route(catalogue: Catalogue, environment: Environment, query: RouteQuery
     if environment != catalogue.environment:
         raise no_route(source_network=UNKNOWN)
     if source_network is None:
-        raise no_route(source_network=unserved(catalogue, query.source_network))
+        raise no_route(source_network=unserved_text(catalogue, query.source_network))
     if destination_network is None:
-        raise no_route(destination_network=unserved(catalogue, query.destination_network))
+        raise no_route(destination_network=unserved_text(catalogue, query.destination_network))
     source = source_network.find_token(query.source_token)
     if source is None:
         raise no_route(source_token=UNKNOWN)
@@ -265,5 +265,5 @@ def find_route(catalogue: Catalogue, environment: Environment, query: RouteQuery
 
 def no_route(**fields: str) -> ApiRefusal:
     """Return the refusal of a network, a token or a pair that is not served."""
-    metadata = at_fault(**fields) if fields else {}
+    metadata = field_errors_of(**fields) if fields else {}
     return ApiRefusal(ErrorCode.ROUTE_NOT_FOUND_ERROR, "Route not found", metadata=metadata)

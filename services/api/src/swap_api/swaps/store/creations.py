@@ -25,7 +25,7 @@ from swap_runtime.postgres.database import Engine, execute_alone, reading
 from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry import tracing
 
-WHICH_HELD: Final = sql("""
+HELD_CLAIM_IDS: Final = sql("""
 SELECT held.claim FROM idempotency AS held
 JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:claim AS uuid[]))
      AS mine(app_id, key, claim) USING (app_id, key, claim)
@@ -73,7 +73,7 @@ WITH held AS (
 )
 SELECT id FROM added
 """)
-WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
+CREATED_SWAP_IDS: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 
 SIGN_COLUMNS: Final = (
     *("swap_id", "signer", "issue", "standard"),
@@ -114,7 +114,7 @@ class PostgresCreations:
             return [outcome for new in batch for outcome in await self._add_batch([new])]
         crashpoint("api.after_create_commit")
         left = [new for new in batch if new.row.swap.swap_id not in added]
-        why = await self._why_not(left) if left else {}
+        why = await self._failure_reasons(left) if left else {}
         return [why.get(new.row.swap.swap_id) for new in batch]
 
     async def _commit(self, batch: Sequence[NewSwap]) -> frozenset[UUID]:
@@ -137,7 +137,7 @@ class PostgresCreations:
             tracing.messages_created(messages)
         return created
 
-    async def _why_not(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:
+    async def _failure_reasons(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:
         """Return the reasons why swaps were not created."""
         claims = [new.claim for new in left if new.claim is not None]
         claimed = {
@@ -148,7 +148,7 @@ class PostgresCreations:
         named = {"addresses": sorted({address for new in left for address in _addresses(new)})}
         try:
             async with reading(self._engine) as connection:
-                held = set(await connection.scalars(WHICH_HELD, claimed))
+                held = set(await connection.scalars(HELD_CLAIM_IDS, claimed))
                 own = set(await connection.scalars(OWN_ADDRESSES, named))
         except Unavailable as error:
             return {new.row.swap.swap_id: error for new in left}
@@ -161,10 +161,10 @@ class PostgresCreations:
         ids = [new.row.swap.swap_id for new in batch]
         try:
             async with reading(self._engine) as connection:
-                there = set(await connection.scalars(WHICH_EXIST, {"ids": ids}))
+                committed = set(await connection.scalars(CREATED_SWAP_IDS, {"ids": ids}))
         except Unavailable:
             return [error] * len(batch)
-        return [None if swap_id in there else error for swap_id in ids]
+        return [None if swap_id in committed else error for swap_id in ids]
 
 
 def _reason(new: NewSwap, held: set[UUID], own: set[str]) -> Exception:

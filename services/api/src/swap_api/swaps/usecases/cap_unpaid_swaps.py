@@ -9,7 +9,7 @@ from swap_api.swaps.usecases.recent_counts import RecentCounts
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.clock import Clock
 
-Who = tuple[UUID, str | None]
+UnpaidGroup = tuple[UUID, str | None]
 
 
 class CapUnpaidSwaps:
@@ -24,7 +24,7 @@ class CapUnpaidSwaps:
         secret_max: int,
         is_lifted: bool,
     ) -> None:
-        async def count(who: Who, up_to: int) -> int:
+        async def count(who: UnpaidGroup, up_to: int) -> int:
             return await unpaid.count(*who, up_to=up_to)
 
         self._counts = RecentCounts(count, clock=clock)

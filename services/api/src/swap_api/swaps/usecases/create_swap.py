@@ -22,7 +22,7 @@ from swap_api.swaps.decide.orders import (
     Parties,
     Route,
     SwapOrder,
-    remembering_routes,
+    caching_route_finder,
 )
 from swap_api.swaps.store.creations import (
     NamesOwnAddress,
@@ -93,7 +93,7 @@ class CreateSwap:
         self._deposit = deposit
         self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
-        self._find_route = remembering_routes(catalogue)
+        self._find_route = caching_route_finder(catalogue)
         self._fetch_price = fetch_price
         self._deposit_addresses = deposit_addresses
         self._refuse_stopped_routes = refuse_stopped_routes

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from swap_api import observe
 from swap_api.funding.usecases.offer_depository import OfferDepository
 from swap_api.funding.usecases.offer_gasless import OfferGasless
-from swap_api.model.refusals import ApiRefusal, at_fault
+from swap_api.model.refusals import ApiRefusal, field_errors_of
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.amounts import decimal_text
 from swap_api.swaps.decide.orders import PriceQuery, Route
@@ -129,7 +129,7 @@ class FetchPrice:
         metadata: dict[str, Any] = {}
         if code in AMOUNTS:
             named = "amount" if query.receive_amount is None else "receive_amount"
-            metadata |= at_fault(**{named: AMOUNTS[code]})
+            metadata |= field_errors_of(**{named: AMOUNTS[code]})
         limit, message = refused.limit_base_units, refused.message
         if limit is not None:
             is_minimum = code is ErrorCode.LESS_THAN_MIN_ERROR

@@ -3,7 +3,7 @@ from __future__ import annotations
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import ApiRefusal
 from swap_api.swaps.adapters.rendering import JsonRendering
-from swap_api.swaps.decide.network_names import unserved
+from swap_api.swaps.decide.network_names import unserved_text
 from swap_api.swaps.decide.orders import no_route
 from swap_api.swaps.decide.reach import Reach, ReachQuery, Side
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
@@ -38,4 +38,4 @@ class ListReachable:
     def _refusal(self, side: Side, query: ReachQuery) -> ApiRefusal:
         if query.network is None or self._catalogue.find_network(query.network) is not None:
             return no_route()
-        return no_route(**{f"{side.other}_network": unserved(self._catalogue, query.network)})
+        return no_route(**{f"{side.other}_network": unserved_text(self._catalogue, query.network)})

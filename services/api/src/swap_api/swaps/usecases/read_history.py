@@ -16,7 +16,7 @@ from swap_api.swaps.usecases.stream_time import Seconds, StreamTime
 from swap_runtime.errors import Unavailable
 
 LOOK_INTERVAL: Final = timedelta(milliseconds=250)
-ALIVE: Final = b": alive\n\n"
+KEEP_ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 
 
@@ -73,7 +73,7 @@ class ReadHistory:
                 last = event.sequence
             if fresh:
                 time.note_write()
-            elif time.is_quiet():
-                yield ALIVE
+            elif time.needs_keep_alive():
+                yield KEEP_ALIVE
                 time.note_write()
             await asyncio.sleep(LOOK_INTERVAL.total_seconds())

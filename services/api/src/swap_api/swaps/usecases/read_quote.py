@@ -3,7 +3,7 @@ from __future__ import annotations
 from swap_api.model.addresses import AddressRules
 from swap_api.model.keys import Caller
 from swap_api.swaps.adapters.rendering import JsonRendering
-from swap_api.swaps.decide.orders import NamedParties, PriceQuery, remembering_routes
+from swap_api.swaps.decide.orders import NamedParties, PriceQuery, caching_route_finder
 from swap_api.swaps.usecases.fetch_price import FetchPrice
 from swap_api.swaps.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
@@ -21,7 +21,7 @@ class ReadQuote:
     ) -> None:
         self._screen_parties = screen_parties
         self._addresses = AddressRules(catalogue)
-        self._find_route = remembering_routes(catalogue)
+        self._find_route = caching_route_finder(catalogue)
         self._fetch_price = fetch_price
         self._rendering = rendering
 

@@ -17,7 +17,7 @@ from swap_runtime.errors import Unavailable
 LOOK_INTERVAL: Final = timedelta(seconds=1)
 LOOKS_MAX: Final = OPEN_FOR // LOOK_INTERVAL  # of one stream
 PAUSE_FACTOR: Final = 10  # a filter that reads many rows is looked up less often
-ALIVE: Final = b": alive\n\n"
+KEEP_ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 
 
@@ -50,8 +50,8 @@ class ReadSwapStates:
                 yield b"id: %b\ndata: %b\n\n" % (name.encode(), states)
                 last = name
                 time.note_write()
-            elif time.is_quiet():
-                yield ALIVE
+            elif time.needs_keep_alive():
+                yield KEEP_ALIVE
                 time.note_write()
             duration = self._seconds() - started_at
             await asyncio.sleep(max(LOOK_INTERVAL.total_seconds(), duration * PAUSE_FACTOR))

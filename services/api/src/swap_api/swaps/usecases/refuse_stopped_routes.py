@@ -12,7 +12,7 @@ from swap_domain.catalogue import Network
 EVERYWHERE: Final = "*"
 
 
-class _Remembered:
+class _CachedNetworks:
     """The networks of one kind of stop, as they were read last."""
 
     def __init__(
@@ -39,10 +39,10 @@ class RefuseStoppedRoutes:
     """
 
     def __init__(self, stops: PostgresPayoutStops) -> None:
-        self._destinations = _Remembered(stops.current, observe.stops_changed)
-        self._sources = _Remembered(stops.sources, observe.source_stops_changed)
-        self._halted = _Remembered(stops.halted, observe.halts_changed)
-        self._closed = _Remembered(stops.closed, observe.closures_changed)
+        self._destinations = _CachedNetworks(stops.current, observe.stops_changed)
+        self._sources = _CachedNetworks(stops.sources, observe.source_stops_changed)
+        self._halted = _CachedNetworks(stops.halted, observe.halts_changed)
+        self._closed = _CachedNetworks(stops.closed, observe.closures_changed)
 
     async def refresh(self) -> None:
         """

@@ -33,13 +33,13 @@ class SpeedUpDeposit:
         network = await self._swaps.source_network(caller.app_id, swap_id)
         if network is None:
             raise NotFound
-        known_as = transaction_hash.lower()
+        normalised_hash = transaction_hash.lower()
         envelope = DEPOSIT_HINTED.seal(
-            DepositHinted(network=network, transaction_hash=known_as),
-            version=f"{swap_id}/{known_as}",
+            DepositHinted(network=network, transaction_hash=normalised_hash),
+            version=f"{swap_id}/{normalised_hash}",
             occurred_at=self._clock(),
             trace_id=trace_id_of(swap_id),
         )
         outgoing = Outgoing.of(DEPOSIT_HINTED, envelope)
-        is_sent = await self._hints.add(swap_id, known_as, outgoing)
+        is_sent = await self._hints.add(swap_id, normalised_hash, outgoing)
         observe.deposit_hinted(swap_id, network, is_sent=is_sent)

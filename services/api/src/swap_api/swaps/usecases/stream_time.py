@@ -8,7 +8,7 @@ from typing import Final
 
 # Rights are checked when a stream is opened: it ends, and the client connects again.
 OPEN_FOR: Final = timedelta(seconds=25)
-ALIVE_AFTER: Final = timedelta(seconds=5)  # without news, until a keep-alive line
+KEEP_ALIVE_AFTER: Final = timedelta(seconds=5)  # without news, until a keep-alive line
 Seconds = Callable[[], float]
 
 
@@ -22,9 +22,9 @@ class StreamTime:
     def is_over(self) -> bool:
         return self._seconds() - self._opened_at >= OPEN_FOR.total_seconds()
 
-    def is_quiet(self) -> bool:
+    def needs_keep_alive(self) -> bool:
         """Whether nothing was written for so long that a proxy could close the connection."""
-        return self._seconds() - self._wrote_at >= ALIVE_AFTER.total_seconds()
+        return self._seconds() - self._wrote_at >= KEEP_ALIVE_AFTER.total_seconds()
 
     def note_write(self) -> None:
         self._wrote_at = self._seconds()

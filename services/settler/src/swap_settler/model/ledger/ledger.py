@@ -63,7 +63,7 @@ def _booked_all(
 # Accounts
 
 
-def _of(kind: AccountKind, what: Deposit | Intent) -> Account:
+def _token_account(kind: AccountKind, what: Deposit | Intent) -> Account:
     return Account(kind, what.network, what.token)
 
 
@@ -99,7 +99,7 @@ def _destination(kind: AccountKind, swap: Swap) -> Account:
 def _suspense(deposit: Deposit) -> Account:
     """The account of a movement without a swap: suspense, or the owner's equity."""
     if deposit.method is Method.FUNDING:
-        return _of(AccountKind.EQUITY, deposit)
+        return _token_account(AccountKind.EQUITY, deposit)
     return Account(AccountKind.SUSPENSE, deposit.network, deposit.token, deposit_id=deposit.id)
 
 
@@ -350,7 +350,7 @@ def _cost_moves(refund: Intent) -> tuple[Move, ...]:
     cost = refund.charged_base_units - refund.base_units
     return (
         (_leg_of(AccountKind.SWAP_LIABILITY, refund), cost),
-        (_of(AccountKind.GAS_RECOVERED, refund), -cost),
+        (_token_account(AccountKind.GAS_RECOVERED, refund), -cost),
     )
 
 

@@ -120,7 +120,7 @@ class MessageMapper:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
-    def knows(self, network: str) -> bool:
+    def serves_network(self, network: str) -> bool:
         return network in self._catalogue.networks
 
     def require(self, network: str) -> None:
@@ -147,7 +147,7 @@ class MessageMapper:
         if number is not None:
             method = Method.DEPOSIT_ADDRESS
         else:
-            number, reason = _sequence_number(body), reason or _misplaced(body, network)
+            number, reason = _sequence_number(body), reason or _route_mismatch(body, network)
         if reason is None and method is Method.DIRECT and _is_funder(network, body.from_address):
             method = Method.FUNDING
         deposit = Deposit(
@@ -277,7 +277,7 @@ def _sequence_number(body: DepositChanged) -> int | None:
     return memo_number(bytes.fromhex(body.memo.removeprefix("0x")))
 
 
-def _misplaced(body: DepositChanged, network: Network) -> str | None:
+def _route_mismatch(body: DepositChanged, network: Network) -> str | None:
     """A swap is credited only with what the Treasury got, or its own deposit address."""
     return None if body.to_address == network.contracts.treasury else FOREIGN_RECEIVER
 

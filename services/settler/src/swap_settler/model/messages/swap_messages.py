@@ -201,8 +201,8 @@ def _payer(swap: Swap, deposit: Deposit) -> str | None:
     transaction.
     """
     known = swap.authorization
-    is_his = known is not None and _is_relayed(swap, deposit)
-    return known.signer if known is not None and is_his else deposit.from_address
+    is_relayed = known is not None and _is_relayed(swap, deposit)
+    return known.signer if known is not None and is_relayed else deposit.from_address
 
 
 def _is_relayed(swap: Swap, deposit: Deposit) -> bool:

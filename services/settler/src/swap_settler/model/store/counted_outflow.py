@@ -14,7 +14,7 @@ SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
     SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))
 ORDER BY cap.id FOR UPDATE
 """)
-GIVE_BACK: Final = sql("""
+RELEASE_OUTFLOW: Final = sql("""
 WITH gone AS (DELETE FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))
     RETURNING cap_id, until, amount)
 UPDATE outflow_spent SET spent = outflow_spent.spent - back.amount
@@ -23,7 +23,7 @@ WHERE (outflow_spent.cap_id, outflow_spent.until) = (back.cap_id, back.until)
 """)
 
 
-def give_back(connection: Transaction, ids: Sequence[object]) -> None:
+def release_outflow(connection: Transaction, ids: Sequence[object]) -> None:
     """Count payments no longer that are proven not to have left. After the accounts are locked."""
     connection.post(LOCK_COUNTED, {"ids": ids})
-    connection.post(GIVE_BACK, {"ids": ids})
+    connection.post(RELEASE_OUTFLOW, {"ids": ids})

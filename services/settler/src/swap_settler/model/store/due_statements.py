@@ -5,7 +5,7 @@ from typing import Final
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped
 from swap_settler.model.store.holds import HELD, held_swap
-from swap_settler.model.store.statements import IS_TAKEN
+from swap_settler.model.store.statements import IS_PAID_EXTERNALLY
 from swap_settler.model.store.swap_statements import IS_PARKED, SWAP
 
 # What is due again while it was due already is due once.
@@ -16,9 +16,9 @@ SELECT * FROM unnest(
 ON CONFLICT (swap_id, deposit_id) DO NOTHING
 """)
 # Not locked: what it is about is decided under the lock of its swap.
-_STOOD_STILL: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
+_STOPPED_TIME: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
 REFUNDS_DUE: Final = sql(f"""
-SELECT id, swap_id, deposit_id, now() - since - {_STOOD_STILL} AS waited FROM refund_due
+SELECT id, swap_id, deposit_id, now() - since - {_STOPPED_TIME} AS waited FROM refund_due
 WHERE network = :network AND due_at <= now() AND NOT {held_swap("refund_due.swap_id")}
 ORDER BY due_at, id LIMIT :limit
 """)
@@ -57,7 +57,7 @@ SELECT swap_id FROM intent
 WHERE swap_id = ANY(CAST(:ids AS uuid[])) AND kind = 'refuel' AND state IN ('reserved', 'assigned')
     AND (EXISTS (SELECT FROM signer
             WHERE signer.network = intent.network AND signer.halted_reason IS NOT NULL)
-        OR {HELD} OR {IS_TAKEN})
+        OR {HELD} OR {IS_PAID_EXTERNALLY})
 """)
 DROP_COMPLETIONS_DUE: Final = sql(
     "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"

@@ -151,7 +151,7 @@ EXISTS (SELECT FROM slot_intent AS carried CROSS JOIN LATERAL (
     WHERE carried.intent_id = intent.id)
 """
 # The Treasury has paid its id without us, as the ledger has it.
-IS_TAKEN: Final = """
+IS_PAID_EXTERNALLY: Final = """
 EXISTS (SELECT FROM account JOIN posting ON posting.account_id = account.id
         JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id
     WHERE (account.kind, account.network) = ('payout_suspense', intent.network)

@@ -130,7 +130,7 @@ EXISTS (SELECT FROM parked
 """
 # A deposit address must be counted up to the deadline. The watcher follows it, with earlier
 # deposits, and has counted its coins at a later block.
-IS_WATCHED_TO_ITS_END: Final = """
+IS_WATCHED_UNTIL_EXPIRY: Final = """
 (swap.method <> 'deposit_address' OR EXISTS (
     SELECT FROM deposit_address AS own CROSS JOIN LATERAL (
         SELECT counted_time FROM chain_watcher.watched_target
@@ -168,7 +168,7 @@ WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < pr
     AND NOT EXISTS (SELECT 1 FROM (
             SELECT kind, state FROM intent WHERE swap_id = swap.id) AS own
         WHERE kind = 'gasless' AND state NOT IN ('dead', 'confirmed'))
-    AND NOT {IS_PARKED} AND {IS_WATCHED_TO_ITS_END}
+    AND NOT {IS_PARKED} AND {IS_WATCHED_UNTIL_EXPIRY}
     -- A deposit that was attached before the deadline, or a signature that deposits.
     AND convert_to(swap.id::text, 'UTF8') NOT IN (SELECT key FROM unread_request)
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED

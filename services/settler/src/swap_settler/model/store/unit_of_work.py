@@ -20,7 +20,7 @@ from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_move
 from swap_settler.model.ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.store import bookings, due_statements, holds, statements, swap_statements
 from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
-from swap_settler.model.store.counted_outflow import give_back
+from swap_settler.model.store.counted_outflow import release_outflow
 from swap_settler.model.store.inventory_news import inventory_news
 from swap_settler.model.store.loading import questions, to_intents, to_swaps
 from swap_settler.model.store.rows import (
@@ -112,7 +112,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
             (swap_statements.UNMATCHED, {**held, **waiting}),
         )
         # Most requests begin swaps: of those there is nothing more to load.
-        swaps = await self._with_the_rest(known)
+        swaps = await self._with_related_rows(known)
         deposits = {row.id: to_deposit(row) for row in came}
         return OpenedRequests(fresh, {swap.id: swap for swap in swaps}, deposits)
 
@@ -233,7 +233,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
         self._save_due(work_due(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:
-            give_back(self._connection, freed)
+            release_outflow(self._connection, freed)
         self._save(statements.HALT_SIGNERS, halt_rows(changes))
         if found := evidence_row(changes):
             self._connection.post(holds.OPEN, found)
@@ -265,9 +265,9 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
 
     async def _load(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Swap]:
         """Load the swaps that a statement finds and locks."""
-        return await self._with_the_rest(await self._connection.execute(statement, values))
+        return await self._with_related_rows(await self._connection.execute(statement, values))
 
-    async def _with_the_rest(self, rows: Rows) -> Sequence[Swap]:
+    async def _with_related_rows(self, rows: Rows) -> Sequence[Swap]:
         if not rows:
             return ()
         _, *rest = questions(BY_ID, {"ids": [row.id for row in rows]})

@@ -20,10 +20,10 @@ from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey
 from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, Leg, Swap
 from swap_settler.settling.decide import refunds
-from swap_settler.settling.decide.main_leg import fill, give_back, give_back_deposit
+from swap_settler.settling.decide.main_leg import fill, move_to_own_leg, refund_or_fail
 from swap_settler.settling.decide.payouts import abandon_payment
 
-BECAUSE: Final = "its money was sent back by a forgotten payment"
+REASON: Final = "its money was sent back by a forgotten payment"
 
 
 class NotAllowed(Exception):
@@ -37,13 +37,13 @@ def free_leg(swap: Swap, leg: Leg, kind: IntentKind, *, at: datetime) -> Changes
 
     :raises NotAllowed: while something signed may still make that payment.
     """
-    waiting = swap.paying if leg is None else swap.sends_back(leg)
+    waiting = swap.paying if leg is None else swap.refund_of(leg)
     if waiting is not None and waiting.kind is not kind:
         _require_unsent(waiting)
-        return abandon_payment(swap, waiting.id, at=at, because=BECAUSE, failures=0)
+        return abandon_payment(swap, waiting.id, at=at, because=REASON, failures=0)
     is_main = leg is None and waiting is None
     if is_main and swap.status is Status.DEPOSIT_PENDING and swap.credited_base_units:
-        return changes_of(swap, give_back(swap.on(at), FailReason.ROUTE_UNAVAILABLE, at))
+        return changes_of(swap, refund_or_fail(swap.on(at), FailReason.ROUTE_UNAVAILABLE, at))
     return NOTHING
 
 
@@ -52,10 +52,10 @@ def free_refuel(swap: Swap, *, at: datetime) -> Changes:
     if swap.refuel is None:
         return NOTHING
     _require_unsent(swap.refuel)
-    return abandon_payment(swap, swap.refuel.id, at=at, because=BECAUSE, failures=0)
+    return abandon_payment(swap, swap.refuel.id, at=at, because=REASON, failures=0)
 
 
-def leave_out_later(
+def move_last_deposits_off(
     swap: Swap, least: int, *, paid_alone: Collection[UUID], at: datetime
 ) -> Changes:
     """Return what it changes that the last deposits came after the main leg was paid back.
@@ -73,7 +73,7 @@ def leave_out_later(
     for deposit in reversed(credited[1:]):
         if done.swap.refundable_base_units - deposit.main_base_units < least:
             break
-        cut = give_back_deposit(done.swap, deposit, deposit.main_base_units)
+        cut = move_to_own_leg(done.swap, deposit, deposit.main_base_units)
         due = (*done.refunds_due, *cut.refunds_due)
         done = replace(cut.preceded_by(*done.entries), refunds_due=due)
     return changes_of(swap, done) if done.entries else NOTHING

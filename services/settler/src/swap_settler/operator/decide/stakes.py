@@ -75,7 +75,7 @@ def usd_micros_of(
     return total
 
 
-def why_second(at_stake: int | None, *, above: int) -> str | None:
+def second_operator_reason(at_stake: int | None, *, above: int) -> str | None:
     """Return why a second operator has to approve; None where one is enough.
 
     :param at_stake: in micro-dollars; None when its value is not known, which counts as above.

@@ -47,7 +47,7 @@ WHERE network = :network AND token IS NOT DISTINCT FROM :token
     AND set_at = coalesce(CAST(:set_at AS timestamptz), set_at)
 """)
 # What was taken back, or left by another way, stands in no line any more.
-TIDY: Final = sql("""
+DELETE_ENDED_QUEUE: Final = sql("""
 DELETE FROM outflow_queue USING intent
 WHERE outflow_queue.network = ANY(CAST(:networks AS text[]))
     AND intent.id = outflow_queue.intent_id AND intent.state <> 'reserved'
@@ -156,7 +156,7 @@ class PostgresCaps:
         """
         values = {"networks": self._networks}
         async with transaction(self._engine) as connection:
-            await connection.execute(TIDY, values)
+            await connection.execute(DELETE_ENDED_QUEUE, values)
             rows = await connection.execute(QUEUES, values)
         return {row.network: (row.waiting, timedelta(seconds=int(row.seconds))) for row in rows}
 

@@ -71,7 +71,7 @@ class PostgresExternalNonces:
 
     async def open_below(self, signer: Signer, nonce: int) -> Sequence[OpenNonce]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(OPEN_BELOW, {**_of(signer), "below": nonce})
+            rows = await connection.execute(OPEN_BELOW, {**_signer_values(signer), "below": nonce})
         return [
             OpenNonce(row.nonce, tuple(row.attempts), row.mined, tuple(map(int, row.paid_ids)))
             for row in rows
@@ -80,7 +80,9 @@ class PostgresExternalNonces:
     async def consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
         """Return by which transactions nonces were consumed, of those that are closed."""
         async with reading(self._engine) as connection:
-            rows = await connection.execute(CONSUMED, {**_of(signer), "nonces": list(nonces)})
+            rows = await connection.execute(
+                CONSUMED, {**_signer_values(signer), "nonces": list(nonces)}
+            )
         return {row.nonce: row.transaction_hash for row in rows}
 
     async def signed_here(self, transaction_hashes: Collection[str]) -> frozenset[str]:
@@ -107,13 +109,13 @@ class PostgresExternalNonceWork(PostgresLaneWork):
 
     async def lock_halted(self, signer: Signer) -> bool:
         """Hold the signer. False if it is not halted as it was looked at. After all other locks."""
-        found = (await self._connection.execute(LOCK_HALTED, _of(signer))).one()
+        found = (await self._connection.execute(LOCK_HALTED, _signer_values(signer))).one()
         looked = (signer.next_nonce, signer.halted and signer.halted.reason)
         return (found.next_nonce, found.halted_reason) == looked
 
     async def skip_nonces(self, signer: Signer, nonces: Collection[int]) -> None:
         """Have the next nonces handed out to nothing: the chain is past them."""
-        execute, of = self._connection.execute, _of(signer)
+        execute, of = self._connection.execute, _signer_values(signer)
         await execute(lane_statements.TAKE_NONCES, {**of, "count": len(nonces)})
         await execute(lane_statements.ADD_SLOTS, {**of, "nonces": list(nonces)})
 
@@ -142,5 +144,5 @@ class PostgresExternalNonceUnitOfWork:
             yield PostgresExternalNonceWork(connection, consumer=self._consumer, lane=lane)
 
 
-def _of(signer: Signer) -> dict[str, object]:
+def _signer_values(signer: Signer) -> dict[str, object]:
     return {"network": signer.network, "signer": signer.address}

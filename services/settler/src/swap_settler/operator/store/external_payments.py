@@ -63,7 +63,7 @@ SELECT new.*, :by, :reason FROM unnest(
 ON CONFLICT (intent_id) DO NOTHING -- what was left is told once
 """)
 # See settling/decide/payouts.py: when a payment got its nonce, only the lane and this write.
-GIVE_TIME: Final = sql("""
+SET_SLOT_TIME: Final = sql("""
 UPDATE intent SET slot_at = new.at
 FROM unnest(CAST(:intent_id AS uuid[]), CAST(:at AS timestamptz[])) AS new(intent_id, at)
 WHERE intent.id = new.intent_id AND intent.slot_at IS NULL
@@ -164,7 +164,7 @@ class PostgresExternalPaymentWork(PostgresWork):
         alive = [one for one in payments if one.end is not ReconciledEnd.FAILED]
         if alive:
             times = [{"intent_id": one.intent_id, "at": one.log.block_time} for one in alive]
-            self._connection.post(GIVE_TIME, columns(times))
+            self._connection.post(SET_SLOT_TIME, columns(times))
             # A nonce that waits for its bytes gets a no-op; as theirs it would never be sent again.
             ids = [one.intent_id for one in alive]
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": ids})

@@ -16,7 +16,7 @@ from swap_settler.operator.decide.signer import Stop
 BY: Final = "the loss budget"
 # In millionths of a dollar, at the price of the swap's quote, rounded up. What is mined again after
 # it was lost is no loss; what was lost before a stop was lifted is forgiven.
-LOST: Final = sql("""
+COUNTED_LOSSES: Final = sql("""
 SELECT network, ceil(sum(greatest(net, 0))) AS usd_micros,
     (SELECT max(past.id) FROM source_stop AS past
         WHERE past.network = of_leg.network AND past.lifted_at IS NOT NULL) AS last_lifted
@@ -73,7 +73,7 @@ WHERE account.kind = 'loss' ORDER BY entry.at DESC, entry.id, posting.n
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class CountedLoss:
     """What counts still of what reorgs of a network have taken, in millionths of a dollar."""
 
     usd_micros: int
@@ -86,11 +86,11 @@ class PostgresLosses:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def lost(self, span: timedelta) -> Mapping[str, Lost]:
+    async def counted_losses(self, span: timedelta) -> Mapping[str, CountedLoss]:
         """Return it by network: what counts still, of so long."""
         async with reading(self._engine) as connection:
-            rows = await connection.execute(LOST, {"span": span})
-        return {row.network: Lost(int(row.usd_micros), row.last_lifted) for row in rows}
+            rows = await connection.execute(COUNTED_LOSSES, {"span": span})
+        return {row.network: CountedLoss(int(row.usd_micros), row.last_lifted) for row in rows}
 
     async def list_stops(self) -> Sequence[Stop]:
         async with reading(self._engine) as connection:

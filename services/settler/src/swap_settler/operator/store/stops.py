@@ -12,7 +12,7 @@ from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 
-PATIENCE: Final = timedelta(seconds=1)
+ROUND_TIMEOUT: Final = timedelta(seconds=1)
 BY_THE_WATCHER: Final = "the chain-watcher"
 
 STOPS: Final = sql("""
@@ -45,7 +45,7 @@ ORDER BY lease.name FOR UPDATE OF lease
 class PostgresStops:
     """The kill switch: while it is on for a network, or for all, nothing is signed there."""
 
-    def __init__(self, engine: Engine, *, patience: timedelta = PATIENCE) -> None:
+    def __init__(self, engine: Engine, *, patience: timedelta = ROUND_TIMEOUT) -> None:
         self._engine = engine
         self._patience = patience
 

@@ -38,7 +38,7 @@ from swap_settler.operator.usecases.prove_external_transactions import (
 from swap_settler.paying.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.settling.decide.payouts import abandon_payment
 
-BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
+REASON: Final = "its nonce was used by a transaction that was not signed here"
 CHANGED: Final = "the signer changed meanwhile: look at it again"
 
 
@@ -85,8 +85,8 @@ class CloseExternalNonces:
         try:
             of = {h: t.from_address for h, t in (await chain.transactions(hashes)).items()}
             addresses = {signer.address for signer in halted}
-            if strange := [h for h in hashes if of.get(h) not in addresses]:
-                raise Refused(f"of no halted signer of the network: {', '.join(strange)}")
+            if unrelated := [h for h in hashes if of.get(h) not in addresses]:
+                raise Refused(f"of no halted signer of the network: {', '.join(unrelated)}")
             for signer in halted:
                 if theirs := [h for h in hashes if of[h] == signer.address]:
                     proven = await self._prove(chain, signer, theirs)
@@ -183,8 +183,8 @@ class CloseExternalNonces:
         if swap.intents[intent_id].kind is IntentKind.GASLESS:
             # It was valid when it arrived: the user may sign again.
             trigger = AuthorizationTrigger.WINDOW_CLOSED
-            return ended(swap, intent_id, trigger, at=now, because=BECAUSE)
-        return abandon_payment(swap, intent_id, at=now, because=BECAUSE, failures=failures)
+            return ended(swap, intent_id, trigger, at=now, because=REASON)
+        return abandon_payment(swap, intent_id, at=now, because=REASON, failures=failures)
 
 
 def _is_paid(owner: Swap | Intent, intent_id: UUID, paid: frozenset[int]) -> bool:

@@ -27,11 +27,11 @@ class GuardLosses:
 
     async def __call__(self) -> None:
         """Compare once."""
-        lost = await self._losses.lost(self._span)
+        counted_losses = await self._losses.counted_losses(self._span)
         for network, budget in self._budgets.items():
-            of_network = lost.get(network)
+            of_network = counted_losses.get(network)
             units = 0 if of_network is None else of_network.usd_micros
-            observe.lost(network, units)
+            observe.counted_losses(network, units)
             if of_network is None or units <= budget:
                 continue
             because = f"reorgs took {_dollars(units)} within {self._span} that was paid for; "
@@ -57,7 +57,7 @@ class GuardLosses:
         if not await self._losses.lift(network, by=by, reason=reason, stopped_at=stopped_at):
             since = "" if stopped_at is None else f" since {stopped_at.isoformat()}"
             raise Refused(f"payments for what comes from {network} are not stopped{since}")
-        observe.source_let_go(network, by=by, reason=reason)
+        observe.source_stop_lifted(network, by=by, reason=reason)
         return await self.list_stops()
 
 

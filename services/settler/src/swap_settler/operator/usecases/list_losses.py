@@ -37,12 +37,12 @@ class ListLosses:
 
     async def by_network(self) -> Sequence[NetworkLoss]:
         """Return every network of the catalogue."""
-        lost = await self._losses.lost(self.span)
+        counted_losses = await self._losses.counted_losses(self.span)
         stopped = {stop.network for stop in await self._losses.list_stops()}
         return [
             NetworkLoss(
                 network,
-                lost[network].usd_micros if network in lost else 0,
+                counted_losses[network].usd_micros if network in counted_losses else 0,
                 budget,
                 network in stopped,
             )

@@ -50,7 +50,7 @@ class ManageBlockedAddresses:
         lifted = await self._blocked.lift(
             addresses, order.network, by=order.by, reason=order.reason
         )
-        observe.addresses_let_go(lifted, order.network, by=order.by, reason=order.reason)
+        observe.address_blocks_lifted(lifted, order.network, by=order.by, reason=order.reason)
         return lifted
 
     def _checked(self, order: BlockOrder) -> Sequence[str]:

@@ -22,7 +22,7 @@ from swap_settler.operator.decide.forgotten import (
     free_leg,
     free_refuel,
     is_of_source,
-    leave_out_later,
+    move_last_deposits_off,
     order_output,
     order_refund,
 )
@@ -119,7 +119,7 @@ class OrderForgotten:
             batch_state.add(free_refuel(swap, at=at), trace_id=trace_id)
             return
         if leg is None:
-            later = leave_out_later(swap, log.base_units, paid_alone=paid_alone, at=at)
+            later = move_last_deposits_off(swap, log.base_units, paid_alone=paid_alone, at=at)
             batch_state.add(later, trace_id=trace_id)
         freed = free_leg(batch_state.swaps[swap.id], leg, payment.kind, at=at)
         batch_state.add(freed, trace_id=trace_id)

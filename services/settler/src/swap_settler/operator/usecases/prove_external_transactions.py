@@ -58,7 +58,7 @@ class ProveExternalTransactions:
         final, head = await chain.finalized(), await chain.head()
         used = await chain.nonce(signer.address, at=final)
         there = await chain.nonce(signer.address, at=head)
-        named = _final_ones(signer, hashes, await chain.transactions(hashes), final)
+        named = _final_only(signer, hashes, await chain.transactions(hashes), final)
         if signed_here := await self._nonces.signed_here(hashes):
             raise Refused(
                 f"signed here, its nonce closes by itself: {', '.join(sorted(signed_here))}"
@@ -131,7 +131,7 @@ class ProveExternalTransactions:
         return paid
 
 
-def _final_ones(
+def _final_only(
     signer: Signer, hashes: Iterable[str], found: Mapping[str, FoundTransaction], final: Block
 ) -> Mapping[int, FoundTransaction]:
     named: dict[int, FoundTransaction] = {}
@@ -150,9 +150,9 @@ def _final_ones(
 def _check_assigned(
     signer: Signer, named: Mapping[int, FoundTransaction], slots: Mapping[int, OpenNonce]
 ) -> None:
-    strange = [n for n in named if n not in slots and n < signer.next_nonce]
-    if strange:
-        raise Refused(f"{_nonces(strange)} used by nothing that this ledger waits for")
+    unrelated = [n for n in named if n not in slots and n < signer.next_nonce]
+    if unrelated:
+        raise Refused(f"{_nonces(unrelated)} used by nothing that this ledger waits for")
 
 
 def _proven(

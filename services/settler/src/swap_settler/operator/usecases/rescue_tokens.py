@@ -70,14 +70,14 @@ class _Arrival:
 
     network: Network
     transaction_hash: str
-    came: Sequence[ReportedTransfer]
+    received: Sequence[ReportedTransfer]
     numbers: Mapping[str, int]  # of the swaps, by deposit address
     is_final: bool
 
     @property
     def unknown(self) -> Sequence[ReportedTransfer]:
         """Return the transfers of tokens that no catalogue knows."""
-        return [one for one in self.came if not _is_known(self.network, one.token)]
+        return [one for one in self.received if not _is_known(self.network, one.token)]
 
 
 class RescueTokens:
@@ -124,9 +124,11 @@ class RescueTokens:
                 "to": one.to_address,
                 "is_final": arrival.is_final,
                 "held_there": held.get(one),
-                **_way_back(network, one, deposits, orders, arrival.numbers.get(one.to_address)),
+                **_return_record(
+                    network, one, deposits, orders, arrival.numbers.get(one.to_address)
+                ),
             }
-            for one in arrival.came
+            for one in arrival.received
         ]
 
     async def find_returned(
@@ -155,12 +157,12 @@ class RescueTokens:
     async def _find(self, network: Network, chain: ChainReader, transaction_hash: str) -> _Arrival:
         transfers = await chain.reported_transfers(transaction_hash)
         final = (await chain.finalized()).number
-        numbers, came = await self._came(network, transaction_hash, transfers)
+        numbers, received = await self._received(network, transaction_hash, transfers)
         assert transfers is not None
         is_final = transfers.block.number <= final
-        return _Arrival(network, transaction_hash, came, numbers, is_final)
+        return _Arrival(network, transaction_hash, received, numbers, is_final)
 
-    async def _came(
+    async def _received(
         self, network: Network, transaction_hash: str, transfers: ReportedTransfers | None
     ) -> tuple[Mapping[str, int], Sequence[ReportedTransfer]]:
         if transfers is None:
@@ -170,10 +172,10 @@ class RescueTokens:
         receivers = {one.to_address for one in transfers.transfers}
         numbers = await self._rescues.deposit_addresses(network.name, receivers)
         ours = {network.contracts.treasury, *numbers}
-        came = [one for one in transfers.transfers if one.to_address in ours and one.base_units]
-        if not came:
+        received = [one for one in transfers.transfers if one.to_address in ours and one.base_units]
+        if not received:
             raise Refused(f"{transaction_hash} brought no token to an address of ours")
-        return numbers, came
+        return numbers, received
 
     def _choose(self, arrival: _Arrival, back: Return) -> tuple[Sequence[ReportedTransfer], str]:
         """Return the transfers that go back, and the checked address of their owner."""
@@ -224,7 +226,7 @@ def _is_of(order: ReturnOrder, one: ReportedTransfer) -> bool:
     )
 
 
-def _way_back(
+def _return_record(
     network: Network,
     one: ReportedTransfer,
     deposits: Sequence[UnmatchedDeposit],
@@ -275,11 +277,11 @@ async def _held(
 
 
 def _chosen(
-    strange: Sequence[ReportedTransfer], back: Return, to: str
+    unrelated: Sequence[ReportedTransfer], back: Return, to: str
 ) -> Sequence[ReportedTransfer]:
     """Return what goes back: two owners' transfers may share a transaction."""
-    chosen = [one for one in strange if back.is_of(one)]
-    places = {f"{one.token} from {one.from_address}" for one in chosen or strange}
+    chosen = [one for one in unrelated if back.is_of(one)]
+    places = {f"{one.token} from {one.from_address}" for one in chosen or unrelated}
     if len(places) > 1 or not chosen:
         raise Refused(f"say which by --token and --from: {', '.join(sorted(places))}")
     if to == chosen[0].token:

@@ -39,7 +39,7 @@ class StopPayouts:
             observe.payouts_stopped(network, by=by, reason=reason)
         is_over = await self._stops.rounds_have_ended(network)
         if not is_over:
-            observe.round_outlasts_the_stop(network)
+            observe.round_not_ended_at_stop(network)
         return is_over
 
     async def lift(
@@ -55,7 +55,7 @@ class StopPayouts:
             where = "everywhere" if network == EVERYWHERE else f"on {network}"
             since = "" if stopped_at is None else f" since {stopped_at.isoformat()}"
             raise Refused(f"payouts are not stopped {where}{since}")
-        observe.payouts_let_go(network, by=by, reason=reason)
+        observe.payout_stop_lifted(network, by=by, reason=reason)
         return await self.list_all()
 
     def _check(self, network: str) -> None:

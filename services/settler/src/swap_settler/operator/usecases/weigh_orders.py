@@ -7,7 +7,12 @@ from uuid import UUID
 
 from swap_domain.catalogue import Catalogue
 from swap_settler.operator.decide.signer import EVERYWHERE
-from swap_settler.operator.decide.stakes import Amount, CapLimit, usd_micros_of, why_second
+from swap_settler.operator.decide.stakes import (
+    Amount,
+    CapLimit,
+    second_operator_reason,
+    usd_micros_of,
+)
 from swap_settler.operator.ports import Prices
 from swap_settler.operator.store.stakes import PostgresStakes
 from swap_settler.operator.usecases.manage_caps import CapName, token_of
@@ -63,7 +68,7 @@ class WeighOrders:
         """Return it for what a cap lets leave at once or in a day, whatever it was before."""
         token = token_of(self._catalogue, name)
         if token is None:
-            return why_second(limit.units_a_day, above=self._above)
+            return second_operator_reason(limit.units_a_day, above=self._above)
         return await self._of_amounts([Amount(name.network, token, limit.units_a_day)])
 
     async def of_lifted_cap(self, name: CapName) -> str | None:
@@ -88,7 +93,7 @@ class WeighOrders:
     async def _of_amounts(self, amounts: Sequence[Amount]) -> str | None:
         prices = await self._prices.current()
         at_stake = usd_micros_of(amounts, prices=prices, decimals=self._decimals)
-        return why_second(at_stake, above=self._above)
+        return second_operator_reason(at_stake, above=self._above)
 
     def _is_on(self, network: str) -> Callable[[Amount], bool]:
         return lambda amount: network in (EVERYWHERE, amount.network)

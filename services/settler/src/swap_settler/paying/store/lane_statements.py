@@ -5,7 +5,7 @@ from typing import Final
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped_or_silent
 from swap_settler.model.store.holds import HELD, UNFENCED
-from swap_settler.model.store.statements import HALT_REASONS_MAX, IS_TAKEN
+from swap_settler.model.store.statements import HALT_REASONS_MAX, IS_PAID_EXTERNALLY
 
 # Of payments that were alone in their transactions.
 RECIPIENT_REVERTS: Final = """
@@ -381,7 +381,7 @@ SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned') AND NOT EXISTS (
     SELECT 1 FROM slot_intent AS carried JOIN nonce_slot AS slot USING (network, signer, nonce)
     JOIN attempt USING (network, signer, nonce)
-    WHERE carried.intent_id = intent.id AND slot.closed_at IS NULL) AND NOT {IS_TAKEN}
+    WHERE carried.intent_id = intent.id AND slot.closed_at IS NULL) AND NOT {IS_PAID_EXTERNALLY}
 ORDER BY id FOR UPDATE
 """)
 DEAD_FAILURES: Final = sql("""

@@ -25,7 +25,7 @@ from swap_settler.paying.store import lane_statements as statements
 from swap_settler.paying.store import outflow_statements as outflow
 from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow, record_outflow
 
-LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
+DEFERRED_PAUSE: Final = timedelta(seconds=30)
 
 # Beside the oldest and the newest, which may contain only sweeps. By ids, which are hashes: the
 # first of them are as good as any, and an index has them in order.
@@ -202,7 +202,7 @@ class PostgresLaneStore:
         observe.payments_withheld(self._lane.network, len(decision.admission.refused_by))
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
-            await self.defer_payments(left_out, pause=LEFT_OUT_PAUSE)
+            await self.defer_payments(left_out, pause=DEFERRED_PAUSE)
         return slots
 
     async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
@@ -273,7 +273,7 @@ class PostgresLaneStore:
             if nonces:
                 values = self._values(nonces=nonces)
                 for row in await connection.execute(statements.PAYMENTS_ON, values):
-                    carried[row.nonce].append(_carried(row))
+                    carried[row.nonce].append(_to_payment(row))
         return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
 
     async def store_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
@@ -326,7 +326,7 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             values = self._values(nonces=list(nonces))
             rows = await connection.execute(statements.PAYMENTS_ON, values)
-        return [_carried(row) for row in rows]
+        return [_to_payment(row) for row in rows]
 
     async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
         """Return the gasless deposits on these slots that are not over, each with its nonce."""
@@ -390,7 +390,7 @@ def _payment(row: Row) -> Payment:
     )
 
 
-def _carried(row: Row) -> Payment:
+def _to_payment(row: Row) -> Payment:
     return replace(_payment(row), sweep_of=row.sweep_of)
 
 

@@ -102,7 +102,7 @@ def _update_queues(
     connection.post(statements.LEAVE_QUEUES, {"ids": list(requests), **of_lines})
     if withheld:
         connection.post(statements.JOIN_QUEUES, arrays)
-        connection.post(statements.PUT_OFF, {"ids": arrays["intent_id"]})
+        connection.post(statements.DEFER_QUEUED, {"ids": arrays["intent_id"]})
 
 
 def _caps(caps: Sequence[Row], used: Sequence[Row]) -> Mapping[int, Cap]:

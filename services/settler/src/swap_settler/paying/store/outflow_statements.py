@@ -90,7 +90,7 @@ ON CONFLICT (intent_id, cap_id) DO UPDATE
     SET amount = excluded.amount, is_too_large = excluded.is_too_large
     WHERE known.is_too_large <> excluded.is_too_large
 """)
-PUT_OFF: Final = sql(f"""
+DEFER_QUEUED: Final = sql(f"""
 UPDATE intent SET due_at = now() + {FALLEN_OUT}
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)

@@ -134,7 +134,8 @@ class AbandonPayouts:
             i: n
             for i, n in failures.items()
             # A deposit that a reorg has removed meanwhile is not paid for again.
-            if not self._is_over(owners[i], i, n, reverts.get(i, 0)) and not _is_taken(owners[i], i)
+            if not self._is_over(owners[i], i, n, reverts.get(i, 0))
+            and not _is_paid_externally(owners[i], i)
         }
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
@@ -214,7 +215,7 @@ def _intent(owner: Swap | Intent, intent_id: UUID) -> Intent:
     return owner if isinstance(owner, Intent) else owner.intents[intent_id]
 
 
-def _is_taken(owner: Swap | Intent, intent_id: UUID) -> bool:
+def _is_paid_externally(owner: Swap | Intent, intent_id: UUID) -> bool:
     if isinstance(owner, Intent):
         return False
     intent = owner.intents.get(intent_id)

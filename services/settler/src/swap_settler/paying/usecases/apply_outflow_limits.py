@@ -45,21 +45,21 @@ class ApplyOutflowLimits:
         limited = {token: allowance for token, allowance in known.items() if allowance < UNLIMITED}
         if not limited:
             return ()
-        tight = {}
+        over_limit = {}
         for token, allowance in limited.items():
             payments = [p for g in groups for p in g if p.token == token and not p.is_relay]
             available = allowance - sent.get(token, 0)
             if not _fits(payments, available):
-                tight[token] = (payments, available)
-        return await self._queue_excess(tight) if tight else ()
+                over_limit[token] = (payments, available)
+        return await self._queue_excess(over_limit) if over_limit else ()
 
     async def _queue_excess(
-        self, tight: Mapping[str, tuple[Sequence[Payment], int]]
+        self, over_limit: Mapping[str, tuple[Sequence[Payment], int]]
     ) -> Sequence[Payment]:
-        capacities = await self._capacities(list(tight))
+        capacities = await self._capacities(list(over_limit))
         excess = [
             payment
-            for token, (payments, available) in tight.items()
+            for token, (payments, available) in over_limit.items()
             for payment in beyond_limit(
                 payments,
                 available=available,

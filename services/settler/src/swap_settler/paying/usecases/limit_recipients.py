@@ -11,7 +11,7 @@ from swap_settler.paying.decide.lane import RECIPIENT_REVERTS_MAX, Payment, with
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 
-BECAUSE: Final = "payments to its recipient revert when they are mined"
+REASON: Final = "payments to its recipient revert when they are mined"
 PAUSE: Final = timedelta(seconds=5)
 
 
@@ -25,7 +25,7 @@ class LimitRecipients:
         self._store = store
         self._abandon_payouts = abandon_payouts
 
-    async def without_hopeless(
+    async def without_refused_recipients(
         self, payments: Sequence[Payment], *, epoch: int
     ) -> Sequence[Payment]:
         """End payments to recipients that made too many revert, without sending them.
@@ -40,10 +40,10 @@ class LimitRecipients:
         if not ended:
             return payments
         for payment in ended:
-            observe.payment_refused(payment.swap_id, self._network, BECAUSE)
+            observe.payment_refused(payment.swap_id, self._network, REASON)
         await self._abandon_payouts(
             {payment.intent_id: payment.swap_id for payment in ended},
-            refusals={payment.intent_id: BECAUSE for payment in ended},
+            refusals={payment.intent_id: REASON for payment in ended},
             epoch=epoch,
             is_final=True,
         )

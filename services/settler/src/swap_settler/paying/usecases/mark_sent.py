@@ -21,7 +21,7 @@ NO_DELAY: Final = timedelta(0)
 def unrefused_hashes(network: str, answers: Sequence[Broadcast]) -> Sequence[str]:
     """Log the attempts that every node refused, and return the hashes of the others."""
     for answer in answers:
-        if not answer.is_out:
+        if not answer.is_held_by_a_node:
             observe.broadcast_refused(network, answer.transaction_hash, answer.text)
     return [a.transaction_hash for a in answers if not a.is_refused]
 

@@ -37,7 +37,9 @@ class ReplaceStuck:
         self._mark_sent = mark_sent
         self._calls = calls
         self._patience = patience
-        self._noticed: tuple[int, int] | None = None  # the lowest nonce, and the head back then
+        self._lowest_and_head: tuple[int, int] | None = (
+            None  # the lowest nonce, and the head back then
+        )
 
     async def __call__(self, *, epoch: int) -> int:
         """Return how many transactions were replaced.
@@ -65,9 +67,9 @@ class ReplaceStuck:
         return len(stored)
 
     def _blocks_passed(self, lowest: int, head: int) -> int:
-        if self._noticed is None or self._noticed[0] != lowest:
-            self._noticed = (lowest, head)
-        return head - self._noticed[1]
+        if self._lowest_and_head is None or self._lowest_and_head[0] != lowest:
+            self._lowest_and_head = (lowest, head)
+        return head - self._lowest_and_head[1]
 
     def _report_stuck(self, slots: Sequence[OpenSlot], lowest: int) -> None:
         stuck = [slot for slot in slots if slot.nonce == lowest]

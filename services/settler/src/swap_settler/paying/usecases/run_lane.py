@@ -84,7 +84,7 @@ class RunLane:
             if not (sent and self._send.has_more):
                 await wake.wait(self._poll_interval)
 
-    async def look_after(self, *, epoch: int, beat: Callable[[], None]) -> None:
+    async def run_upkeep(self, *, epoch: int, beat: Callable[[], None]) -> None:
         """Rebroadcast, replace, close slots and compare balances for ever, beside the sending."""
         while True:
             beat()
@@ -152,7 +152,7 @@ class RunLane:
 
     async def _fence_nonces(self, epoch: int) -> None:
         if await self._fence(epoch=epoch):
-            self._send.notice_slots()
+            self._send.expect_unsigned_slots()
 
     async def _check(self) -> None:
         while True:

@@ -12,7 +12,7 @@ from swap_settler.paying.decide.lane import Payment
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 
-ASKED_AGAIN_AFTER: Final = timedelta(seconds=5)
+SCREENING_PAUSE: Final = timedelta(seconds=5)
 
 
 class ScreenPayments:
@@ -55,9 +55,7 @@ class ScreenPayments:
                 payment.swap_id, self._network, "no screening answers for its recipient"
             )
         if unknown:
-            await self._store.defer_payments(
-                [p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER
-            )
+            await self._store.defer_payments([p.intent_id for p in unknown], pause=SCREENING_PAUSE)
         return [p for p in payments if p not in not_cleared]
 
 

@@ -48,8 +48,8 @@ REFUSAL_BYTES_MAX: Final = 4 + 4 * 32  # the longest error of the Treasury
 class Simulation(NamedTuple):
     """What the Treasury would make of some groups now."""
 
-    good: list[Group]
-    bad: list[tuple[Group, Simulated]]
+    passing: list[Group]
+    reverting: list[tuple[Group, Simulated]]
     allowances: Mapping[str, Simulated]  # the amount that it would pay now, by token
 
 
@@ -97,14 +97,14 @@ class SendPayouts:
         self._slots_max = slots_max
         self._payments_max = payments_max
         self._has_unsigned_slots = True  # until looked at: a crash may have left some
-        self._had_many = False  # the last look found at least one transaction's worth
+        self._was_batch_full = False  # the last look found at least one transaction's worth
 
     @property
     def has_more(self) -> bool:
         """Whether to look again at once after something was sent: one look does not take all."""
-        return self._has_unsigned_slots or self._had_many
+        return self._has_unsigned_slots or self._was_batch_full
 
-    def notice_slots(self) -> None:
+    def expect_unsigned_slots(self) -> None:
         """Look for slots without bytes: there are new ones."""
         self._has_unsigned_slots = True
 
@@ -131,9 +131,9 @@ class SendPayouts:
                 return await self._left_over(unsigned.payable, epoch)
             # While payments are stopped there may be some that nothing is signed for.
             self._has_unsigned_slots = unsigned.has_any
-        self._had_many = len(due.payments) >= self._payments_max
-        hopeful = await self._recipients.without_hopeless(due.payments, epoch=epoch)
-        waiting = one_permit_each(hopeful, permit=DEPOSIT_WITH_PERMIT)
+        self._was_batch_full = len(due.payments) >= self._payments_max
+        sendable = await self._recipients.without_refused_recipients(due.payments, epoch=epoch)
+        waiting = one_permit_each(sendable, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
             return ()
@@ -171,7 +171,7 @@ class SendPayouts:
         expected = enumerate(groups, start=next_nonce)
         signed = [await self._signed(Slot(nonce, group), fees) for nonce, group in expected]
         crashpoint("settler.after_sign")
-        had_some, self._has_unsigned_slots = self._has_unsigned_slots, True
+        had_unsigned, self._has_unsigned_slots = self._has_unsigned_slots, True
         slots = await self._store.assign(groups, signed=signed, epoch=epoch)
         crashpoint("settler.after_slot")
         stored = fitting(signed, slots)
@@ -179,7 +179,7 @@ class SendPayouts:
         others = [slot for slot in slots if slot.nonce not in nonces]
         other_attempts = await self._sign_and_store(others, fees, epoch) if others else ()
         # A slot with payments that were put back meanwhile is checked again: it needs a no-op.
-        self._has_unsigned_slots = had_some or len(other_attempts) < len(others)
+        self._has_unsigned_slots = had_unsigned or len(other_attempts) < len(others)
         return [*stored, *other_attempts]
 
     async def _sign_and_store(
@@ -203,9 +203,11 @@ class SendPayouts:
         simulation = await self._simulate(groups)
         clear = {payment.intent_id for payment in await checks.clear}
         may_send = [payment for payment in payments if payment.intent_id in clear]
-        careful = await self._recipients.in_turn(self._carefully(may_send, await checks.with_code))
-        if careful != list(payments):
-            groups = self._grouped(careful, free)
+        ordered_payments = await self._recipients.in_turn(
+            self._with_risky_alone(may_send, await checks.with_code)
+        )
+        if ordered_payments != list(payments):
+            groups = self._grouped(ordered_payments, free)
             simulation = await self._simulate(groups)
         return await self._paid_now(groups, simulation, on_its_way, epoch)
 
@@ -255,7 +257,7 @@ class SendPayouts:
         natives = {p.to_address for p in payments if p.token == self._native and not p.goes_alone}
         return await self._chain.with_code(natives) if natives else ()
 
-    def _carefully(
+    def _with_risky_alone(
         self, payments: Sequence[Payment], with_code: Collection[str]
     ) -> Sequence[Payment]:
         """Send native money to an address with code alone: it could use up the gas of a batch.
@@ -277,20 +279,20 @@ class SendPayouts:
         epoch: int,
     ) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
-        good, bad, allowances = simulation
+        passing, reverting, allowances = simulation
         beyond = await self._limits.queue_excess(groups, allowances, on_its_way)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
-            good, bad, _ = await self._simulate([group for group in left if group])
-        singles = [(payment,) for group, _ in bad if len(group) > 1 for payment in group]
-        refused = [(group[0], answer) for group, answer in bad if len(group) == 1]
+            passing, reverting, _ = await self._simulate([group for group in left if group])
+        singles = [(payment,) for group, _ in reverting if len(group) > 1 for payment in group]
+        refused = [(group[0], answer) for group, answer in reverting if len(group) == 1]
         if singles:
-            better, worse, _ = await self._simulate(singles)
-            good += better
-            refused += [(group[0], answer) for group, answer in worse]
+            passing_singles, reverting_singles, _ = await self._simulate(singles)
+            passing += passing_singles
+            refused += [(group[0], answer) for group, answer in reverting_singles]
         if refused:
             await self._refused(refused, epoch)
-        return good
+        return passing
 
     async def _simulate(self, groups: Sequence[Group]) -> Simulation:
         """Try each group, and ask in the same request what the Treasury would pay of each token."""
@@ -301,7 +303,7 @@ class SendPayouts:
         )
         simulation = list(zip(groups, answers[: len(groups)], strict=True))
         allowances = dict(zip(tokens, answers[len(groups) :], strict=True))
-        good = [group for group, answer in simulation if answer.succeeded]
+        passing = [group for group, answer in simulation if answer.succeeded]
         # What the node could not try is neither: it waits for the next round.
         unknown = [
             answer.text for _, answer in simulation if not (answer.succeeded or answer.is_revert)
@@ -309,7 +311,9 @@ class SendPayouts:
         for text in unknown:
             observe.payments_not_simulated(self._chain.network, text)
         return Simulation(
-            good, [(group, answer) for group, answer in simulation if answer.is_revert], allowances
+            passing,
+            [(group, answer) for group, answer in simulation if answer.is_revert],
+            allowances,
         )
 
     async def _refused(self, refused: Sequence[tuple[Payment, Simulated]], epoch: int) -> None:

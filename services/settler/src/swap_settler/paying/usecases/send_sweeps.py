@@ -73,11 +73,11 @@ class SendSweeps:
         slots = await self._slots(epoch)
         if not slots:
             return 0
-        had_some, self._has_unsigned_slots = self._has_unsigned_slots, True
+        had_unsigned, self._has_unsigned_slots = self._has_unsigned_slots, True
         attempts = await self._sign(slots)
         crashpoint("settler.after_sign_sweep")
         stored = await self._store.store_attempts(attempts, epoch=epoch)
-        self._has_unsigned_slots = had_some or len(stored) < len(attempts)
+        self._has_unsigned_slots = had_unsigned or len(stored) < len(attempts)
         crashpoint("settler.before_send_sweep")
         if stored:
             await self._broadcast(stored)

@@ -100,7 +100,7 @@ def classify_start(
     return Start.RESTORED
 
 
-def what_changed(last: Incarnation | None, now: Incarnation) -> str:
+def restore_reason(last: Incarnation | None, now: Incarnation) -> str:
     """Return the reason of a recovery, for operators."""
     if last is None:
         return "the database has a history and no incarnation: it may be an older backup"

@@ -66,10 +66,10 @@ class ProveRecovery:
         if not proofs.are_complete or await self._still_awaits_counts(recovery):
             return False
         try:
-            finals = await self._finals(proofs)
-            if finals is None:
+            final_blocks = await self._final_blocks(proofs)
+            if final_blocks is None:
                 return False
-            found, checked_ids = await self._ask(recovery, finals)
+            found, checked_ids = await self._ask(recovery, final_blocks)
         except ChainError as error:
             raise Unavailable(str(error)) from error
         if found.has_unknown and not await self._are_counted(recovery):
@@ -167,21 +167,23 @@ class ProveRecovery:
             return True
         return not answer.succeeded or bool(int.from_bytes(answer.data, "big"))
 
-    async def _finals(self, proofs: Proofs) -> Mapping[str, Block] | None:
+    async def _final_blocks(self, proofs: Proofs) -> Mapping[str, Block] | None:
         """Return a final block of each network; None while one is before what was proven there."""
-        finals = {network: await chain.finalized() for network, chain in self._chains.items()}
+        final_blocks = {network: await chain.finalized() for network, chain in self._chains.items()}
         proven = {one.network: one.read or 0 for one in proofs.networks}
-        is_there = all(final.number >= proven[n] for n, final in finals.items())
-        return finals if is_there else None
+        is_reached = all(final.number >= proven[n] for n, final in final_blocks.items())
+        return final_blocks if is_reached else None
 
-    async def _ask(self, recovery: Recovery, finals: Mapping[str, Block]) -> tuple[Findings, int]:
+    async def _ask(
+        self, recovery: Recovery, final_blocks: Mapping[str, Block]
+    ) -> tuple[Findings, int]:
         """Ask for every id, and return what is paid that the ledger has no answer for."""
         booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
         checked_ids: set[tuple[str, int]] = set()
         paid: list[PaymentId] = []
         async for ids in self._ids(recovery):
             checked_ids |= {(one.network, one.paid_id) for one in ids}
-            spent = await self._spent(ids, finals) | booked
+            spent = await self._spent(ids, final_blocks) | booked
             paid += [one for one in ids if (one.network, one.paid_id) in spent]
             observe.payment_ids_checked(len(checked_ids))
         return Findings(paid, bool(booked - checked_ids), recovery.evidence), len(checked_ids)
@@ -202,10 +204,10 @@ class ProveRecovery:
         yield await self._recoveries.standalone_payments()
 
     async def _spent(
-        self, ids: Iterable[PaymentId], finals: Mapping[str, Block]
+        self, ids: Iterable[PaymentId], final_blocks: Mapping[str, Block]
     ) -> frozenset[tuple[str, int]]:
         spent: set[tuple[str, int]] = set()
-        for network, final in finals.items():
+        for network, final in final_blocks.items():
             own = [one.paid_id for one in ids if one.network == network]
             chain, treasury = self._chains[network], self._treasuries[network]
             spent |= {(network, id) for id in await find_spent_ids(chain, treasury, own, at=final)}

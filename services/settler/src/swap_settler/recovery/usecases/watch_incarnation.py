@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
 from swap_settler.recovery import observe
-from swap_settler.recovery.decide.recovery import Registered, Start, classify_start, what_changed
+from swap_settler.recovery.decide.recovery import Registered, Start, classify_start, restore_reason
 from swap_settler.recovery.store.incarnations import PostgresIncarnations
 
 # Nothing is paid meanwhile. A later round holds less, and each node of a provider gets its time.
 ANSWER_SECONDS: Final = 5
-ANSWER_AGAIN_SECONDS: Final = 20
+ANSWER_RETRY_SECONDS: Final = 20
 
 Signer = tuple[str, str]  # network, address
 
@@ -66,7 +66,7 @@ class WatchIncarnation:
             unanswered = await self._compare_again(seen) if seen.uncompared else frozenset()
             self._report(unanswered)
         elif start is Start.RESTORED:
-            reason = what_changed(seen.last, seen.now)
+            reason = restore_reason(seen.last, seen.now)
             if await self._incarnations.register_restored(seen, reason=reason):
                 observe.began("restored", reason)
         else:
@@ -83,7 +83,7 @@ class WatchIncarnation:
     async def _compare_again(self, seen: Registered) -> frozenset[str]:
         """Return the networks that still gave no answer."""
         evidence, unanswered = await self._compare(
-            seen, seen.uncompared, seconds=ANSWER_AGAIN_SECONDS
+            seen, seen.uncompared, seconds=ANSWER_RETRY_SECONDS
         )
         if evidence or unanswered != seen.uncompared:
             is_first = await self._incarnations.mark_compared(
@@ -111,7 +111,7 @@ class WatchIncarnation:
         # Read again behind the answers: what was signed meanwhile is no evidence.
         known = await self._known_nonces()
         ahead = [
-            _says_ahead(signer, nonce, known.get(signer))
+            _ahead_text(signer, nonce, known.get(signer))
             for signer, nonce in zip(compared, answers, strict=True)
             if nonce is not None and nonce > known.get(signer, 0)
         ]
@@ -143,7 +143,7 @@ class WatchIncarnation:
             return None
 
 
-def _says_ahead(signer: Signer, nonce: int, known: int | None) -> str:
+def _ahead_text(signer: Signer, nonce: int, known: int | None) -> str:
     network, address = signer
     here = "has never used it" if known is None else f"at {known}"
     return f"{network} is at nonce {nonce} of {address}, the ledger {here}"

@@ -41,9 +41,9 @@ class HttpPricing:
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
                 return _refused(Refusal.model_validate_json(content))
         except (aiohttp.ClientError, TimeoutError, OSError, ValidationError) as error:
-            observe.quoter_away(str(error) or type(error).__name__)
+            observe.quoter_unavailable(str(error) or type(error).__name__)
             return Refused.NO_ANSWER
-        observe.quoter_away(f"status {status}")
+        observe.quoter_unavailable(f"status {status}")
         return Refused.NO_ANSWER
 
     async def _post(self, body: bytes) -> tuple[int, bytes]:
@@ -69,7 +69,7 @@ class HttpPrices:
                 response.raise_for_status()
                 answer = PricesAnswer.model_validate_json(await response.read())
         except (aiohttp.ClientError, TimeoutError, OSError, ValidationError) as error:
-            observe.quoter_away(str(error) or type(error).__name__)
+            observe.quoter_unavailable(str(error) or type(error).__name__)
             return {}
         return {(price.network, price.token): int(price.usd_e18) for price in answer.prices}
 

@@ -18,8 +18,8 @@ from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.settled import PayoutResources, SettledStep, changes_of
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
 from swap_settler.settling.decide.main_leg import (
-    give_back_deposit,
     lock_quote,
+    move_to_own_leg,
     reopen,
     reverse_credit,
     settle,
@@ -43,7 +43,7 @@ class PaymentProgress(Enum):
     """How far the payment of a leg is."""
 
     NOT = "not"  # and nothing that was signed can pay it
-    PERHAPS = "perhaps"  # signed bytes are out
+    POSSIBLE = "perhaps"  # signed bytes are out
     FINAL = "final"
 
 
@@ -213,7 +213,7 @@ def _credit(
 ) -> SettledStep:
     own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
-        return give_back_deposit(swap, own_deposit, own_deposit.base_units).preceded_by(credit)
+        return move_to_own_leg(swap, own_deposit, own_deposit.base_units).preceded_by(credit)
     funded = lock_quote(swap.with_deposit(own_deposit), at)
     return settle(funded, at, **resources).preceded_by(credit)
 
@@ -231,7 +231,7 @@ def _reorged_out(swap: Swap, deposit: Deposit, known: Deposit | None, at: dateti
         raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
     if paid == {PaymentProgress.NOT}:
         return _reverse_unpaid(swap, known, version=deposit.version, at=at)
-    if len(paid) > 1 or (known.is_split and PaymentProgress.PERHAPS in paid):
+    if len(paid) > 1 or (known.is_split and PaymentProgress.POSSIBLE in paid):
         raise NotReversible(f"{known.id} of {swap.id}")
     # Once signed bytes are out, the end of the payment decides what this was.
     is_loss = paid == {PaymentProgress.FINAL} and known.state is DepositState.CREDITED
@@ -278,7 +278,7 @@ def _legs(deposit: Deposit) -> tuple[Leg, ...]:
 
 
 def _payment(swap: Swap, leg: Leg) -> Intent | None:
-    return swap.paying if leg is None else swap.sends_back(leg)
+    return swap.paying if leg is None else swap.refund_of(leg)
 
 
 def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
@@ -286,5 +286,5 @@ def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
     if intent is None or intent.is_revocable:
         return PaymentProgress.NOT
     return (
-        PaymentProgress.FINAL if intent.state is IntentState.CONFIRMED else PaymentProgress.PERHAPS
+        PaymentProgress.FINAL if intent.state is IntentState.CONFIRMED else PaymentProgress.POSSIBLE
     )

@@ -9,7 +9,7 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import changes_of
 from swap_settler.model.swap import FailReason, Swap
-from swap_settler.settling.decide.main_leg import give_back
+from swap_settler.settling.decide.main_leg import refund_or_fail
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:
@@ -27,7 +27,7 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
         return NOTHING
     due = swap.on(at)
     if swap.credited_base_units:
-        done = give_back(due, FailReason.RECEIVED_LESS, at)
+        done = refund_or_fail(due, FailReason.RECEIVED_LESS, at)
         return changes_of(swap, done)
     expired = replace(due.with_trigger(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
     return Changes(swap=expired, previous_status=swap.status)

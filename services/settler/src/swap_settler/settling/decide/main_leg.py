@@ -22,7 +22,7 @@ from swap_settler.model.swap import (
 from swap_settler.model.worth import worth
 
 # The least time that a user has to deposit again after a reorg removed the deposit.
-WAITS_AGAIN_FOR: Final = timedelta(hours=1)
+REQUOTE_EXTENSION: Final = timedelta(hours=1)
 
 
 def lock_quote(swap: Swap, at: datetime) -> Swap:
@@ -64,22 +64,22 @@ def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Sett
     An unaffordable refuel is refunded; it never blocks the output.
     """
     if swap.quote.requested_base_units != swap.quote.swapped_base_units:
-        swap = _with_refuel_if_it_can_be(swap, resources.get("refuel_available", 0))
+        swap = _with_affordable_refuel(swap, resources.get("refuel_available", 0))
     if resources["available"] < swap.quote.payout_base_units:
-        return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
+        return refund_or_fail(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
     filled = _without_excess(swap)
     paid = _pay(filled.swap, at, resources["paid_id"])
     return replace(paid.preceded_by(*filled.entries), refunds_due=filled.refunds_due)
 
 
-def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
+def _with_affordable_refuel(swap: Swap, available: int) -> Swap:
     refuel = swap.quote.refuel
     if refuel is not None and swap.refuel is None and refuel.base_units <= available:
         return swap
     return replace(swap, quote=swap.quote.without_refuel())
 
 
-def give_back(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
+def refund_or_fail(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
     """Refund what the main leg holds, or fail the swap where it has no refund address."""
     if swap.terms.refund_address is None:
         return fail(swap, reason, at)
@@ -87,7 +87,7 @@ def give_back(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
     return SettledStep(pending, refunds_due=(None,))
 
 
-def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> SettledStep:
+def move_to_own_leg(swap: Swap, deposit: Deposit, base_units: int) -> SettledStep:
     """Put the unused part of a deposit on a separate leg."""
     own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
     entry = ledger.returned(swap, deposit, base_units)
@@ -128,7 +128,7 @@ def reopen(swap: Swap, at: datetime) -> Swap:
 
 def with_time(swap: Swap, at: datetime) -> Swap:
     """Return a swap with at least an hour to deposit again."""
-    return replace(swap, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
+    return replace(swap, expires_at=max(swap.expires_at, at + REQUOTE_EXTENSION))
 
 
 def _without_excess(swap: Swap) -> SettledStep:
@@ -140,7 +140,7 @@ def _without_excess(swap: Swap) -> SettledStep:
     for deposit in credited:
         part = min(excess, deposit.main_base_units)
         if part:
-            cut = give_back_deposit(done.swap, deposit, part)
+            cut = move_to_own_leg(done.swap, deposit, part)
             due = (*done.refunds_due, *cut.refunds_due)
             done = replace(cut.preceded_by(*done.entries), refunds_due=due)
             excess -= part

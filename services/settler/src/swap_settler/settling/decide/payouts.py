@@ -15,7 +15,7 @@ from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
-from swap_settler.settling.decide.main_leg import fail, give_back, reopen, reverse_credit
+from swap_settler.settling.decide.main_leg import fail, refund_or_fail, reopen, reverse_credit
 from swap_settler.settling.decide.refuels import claim, complete, forget, order
 from swap_settler.settling.decide.refunds import released
 
@@ -101,7 +101,7 @@ def _applied(
     refuel_id: int | None,
 ) -> Changes:
     if intent.state is IntentState.CONFIRMED:
-        return _after_the_end(swap, intent, payout, at)
+        return _payout_after_end(swap, intent, payout, at)
     if (in_none := _in_no_block(intent, payout)) is not None:
         return _changed(swap, in_none, at)
     if swap is None:
@@ -214,7 +214,7 @@ def _ended(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
     if dead.kind is IntentKind.REFUEL:
         return complete(forget(swap, dead) or claim(SettledStep(swap)), at=at)
     if dead.kind is IntentKind.OUTPUT:
-        return give_back(swap, FailReason.DESTINATION_UNAVAILABLE, at)
+        return refund_or_fail(swap, FailReason.DESTINATION_UNAVAILABLE, at)
     if dead.deposit_id is not None:
         return SettledStep(swap)
     assert swap.fail_reason is not None, "a swap is refunded for a reason"
@@ -276,7 +276,9 @@ def _unexplained(payout: PayoutFact, treasury: str | None) -> Changes:
     return Changes(ledger=(entry,), halt=halt)
 
 
-def _after_the_end(swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime) -> Changes:
+def _payout_after_end(
+    swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime
+) -> Changes:
     """Keep a final payment final; halt where a reorg below finality removed it, for an operator.
 
     Without its block it counts as unmined: the lane sends the same bytes again.

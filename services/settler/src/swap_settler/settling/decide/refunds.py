@@ -101,7 +101,7 @@ def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
 
 def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
     """Return what it changes that a refund that is due was not worked out in time."""
-    if swap.status is not Status.REFUND_PENDING or swap.sends_back(None) is not None:
+    if swap.status is not Status.REFUND_PENDING or swap.refund_of(None) is not None:
         return NOTHING
     assert swap.fail_reason is not None, "a swap is refunded for a reason"
     return changes_of(swap, fail(swap.on(at), swap.fail_reason, at))
@@ -143,9 +143,9 @@ def _refuel_released(swap: Swap) -> SettledStep:
     refuel, intent = swap.quote.refuel, swap.refuel
     if refuel is None or (intent is not None and not intent.is_revocable):
         return SettledStep(swap)
-    unbought = ledger.refuel_unbought(swap, refuel)
+    purchase_reversed = ledger.refuel_unbought(swap, refuel)
     if intent is None:
-        return SettledStep(swap, entries=(unbought,))
+        return SettledStep(swap, entries=(purchase_reversed,))
     dead = intent.died("its output is dead")
     freed = swap.with_intent(dead)
-    return SettledStep(freed, (dead,), (ledger.payout_released(freed, dead), unbought))
+    return SettledStep(freed, (dead,), (ledger.payout_released(freed, dead), purchase_reversed))

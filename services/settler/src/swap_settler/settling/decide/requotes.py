@@ -15,7 +15,7 @@ from swap_domain.money import Rounding, convert
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import PayoutResources, changes_of
 from swap_settler.model.swap import FailReason, QuoteTerms, Swap
-from swap_settler.settling.decide.main_leg import fill, give_back
+from swap_settler.settling.decide.main_leg import fill, refund_or_fail
 
 
 class Refused(Enum):
@@ -86,5 +86,5 @@ def _declined(
 ) -> Changes:
     updated_swap = swap.on(at)
     if swap.quote.locked_at is None:
-        return changes_of(swap, give_back(updated_swap, reason, at))
+        return changes_of(swap, refund_or_fail(updated_swap, reason, at))
     return changes_of(swap, fill(updated_swap, at, **resources))

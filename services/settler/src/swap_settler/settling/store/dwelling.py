@@ -12,7 +12,7 @@ from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
-from swap_settler.model.store.statements import IS_TAKEN, MAY_BE_OUT
+from swap_settler.model.store.statements import IS_PAID_EXTERNALLY, MAY_BE_OUT
 from swap_settler.settling.decide.dwelling import Silences, Stuck
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
@@ -52,7 +52,7 @@ WHERE intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assi
     AND NOT {MAY_BE_OUT}
     AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
         AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
-    AND NOT {IS_TAKEN} AND NOT {HELD}
+    AND NOT {IS_PAID_EXTERNALLY} AND NOT {HELD}
 ORDER BY swap.id LIMIT :limit
 """)
 # The watcher's blocks are the only clock of a chain that all services can read.

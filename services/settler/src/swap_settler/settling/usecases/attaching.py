@@ -136,5 +136,5 @@ def _texts(deposit: Deposit, swap: Swap, catalogue: Catalogue) -> tuple[str, ...
         to_address=deposit.to_address,
     )
     chain_id = catalogue.network(deposit.network).chain_id
-    both = (destined, destined.before_its_refund_address())
+    both = (destined, destined.without_refund_address())
     return tuple(text_of(transfer, one, chain_id=chain_id) for one in both)

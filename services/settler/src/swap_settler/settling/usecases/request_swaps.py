@@ -92,7 +92,7 @@ class RequestSwaps:
     def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
         """Return the deposit addresses of swaps; an impossible one is refused at its beginning."""
         targets = {}
-        for body in _of(messages, SwapRequested):
+        for body in _bodies_of(messages, SwapRequested):
             with suppress(Unprocessable, UnknownNetwork):
                 targets[body.swap_id] = self._mapper.target(body)
         return {id: target for id, target in targets.items() if target is not None}
@@ -106,7 +106,10 @@ class RequestSwaps:
     ) -> BatchState:
         now = self._clock()
         _require_swaps(messages, opened.swaps, at=now)
-        requested, attached = _of(messages, SwapRequested), _of(messages, DepositAttached)
+        requested, attached = (
+            _bodies_of(messages, SwapRequested),
+            _bodies_of(messages, DepositAttached),
+        )
         known = opened.swaps
         there = await _found(
             work,
@@ -193,9 +196,9 @@ async def _open(
     work: RequestWork, messages: Sequence[Message], targets: Iterable[DepositTarget]
 ) -> OpenedRequests:
     """Hold all that is decided about, and load it."""
-    attached_ids = {body.deposit_id for body in _of(messages, DepositAttached)}
+    attached_ids = {body.deposit_id for body in _bodies_of(messages, DepositAttached)}
     named = await work.unmatched_deposits(attached_ids, ())
-    keys = {_key(body) for body in _of(messages, SwapRequested)}
+    keys = {_key(body) for body in _bodies_of(messages, SwapRequested)}
     addresses = {address_key(target.place) for target in targets}
     return await work.open_requests(
         [message.message_id for message in messages],
@@ -283,7 +286,7 @@ def _taken_over(swept: Sequence[Unbooked], mapper: MessageMapper, *, at: datetim
     )
 
 
-def _of(messages: Iterable[Message], kind: type[Body]) -> Sequence[Body]:
+def _bodies_of(messages: Iterable[Message], kind: type[Body]) -> Sequence[Body]:
     return [message.body for message in messages if isinstance(message.body, kind)]
 
 

@@ -102,7 +102,8 @@ class SettleDeposits:
         deposits = [
             message
             for message in messages
-            if message.body.kind not in NO_DEPOSITS and self._mapper.knows(message.body.network)
+            if message.body.kind not in NO_DEPOSITS
+            and self._mapper.serves_network(message.body.network)
         ]
         places = {place for m in deposits if (place := self._mapper.place(m.body)) is not None}
         numbers = await work.numbers_at(places)
@@ -215,8 +216,8 @@ class _Owners:
     def find(self, fact: DepositFact) -> UUID | None:
         """Return the swap that a fact is about: if reverted, the one that has the deposit."""
         deposit, holder_id = fact.deposit, self._holders.get(fact.deposit.id)
-        is_gone = fact.state is FactState.REVERTED
-        if holder_id is not None and (is_gone or deposit.id in self._attached):
+        is_reorged_out = fact.state is FactState.REVERTED
+        if holder_id is not None and (is_reorged_out or deposit.id in self._attached):
             return holder_id
         return self._by_key.get(deposit.match_key or "")
 

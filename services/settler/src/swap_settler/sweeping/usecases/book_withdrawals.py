@@ -11,7 +11,7 @@ from swap_settler.sweeping.decide.withdrawals import book
 from swap_settler.sweeping.ports import Withdrawals, WithdrawalWork
 
 # Facts of earlier blocks have arrived by then; after that an operator must investigate.
-PATIENCE: Final = timedelta(minutes=10)
+LATE_AFTER: Final = timedelta(minutes=10)
 
 
 class BookWithdrawals:
@@ -47,6 +47,6 @@ class BookWithdrawals:
         for asset in booking.indebted:
             observe.inventory_indebted(*asset)
         now = self._clock()
-        is_late = any(now - one.block_time > PATIENCE for one in booking.short)
+        is_late = any(now - one.block_time > LATE_AFTER for one in booking.short)
         observe.withdrawals_unbooked(len(booking.short), is_late=is_late)
         return len(booking.done) == self._limit

@@ -97,5 +97,5 @@ class OrderSweeps:
 
 
 def _without(due: Sequence[DueSweep], others: Sequence[DueSweep]) -> Sequence[DueSweep]:
-    gone = {(one.address, one.token) for one in others}
-    return [one for one in due if (one.address, one.token) not in gone]
+    excluded = {(one.address, one.token) for one in others}
+    return [one for one in due if (one.address, one.token) not in excluded]

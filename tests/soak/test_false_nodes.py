@@ -11,15 +11,15 @@ import orjson
 import pytest
 from aiohttp import web
 
+from tests.soak.false_nodes import FalseNode
 from tests.soak.faults import Kind
-from tests.soak.liars import Liar
 from tests.soak.links import HOST, ProxyLoop
 
 LOGS = [{"blockNumber": "0x1"}]
 RAW = "0x02"
 
 
-class Truth:
+class CorrectNode:
     """A node of eight blocks that records its requests."""
 
     def __init__(self) -> None:
@@ -52,77 +52,85 @@ def proxies() -> Iterator[ProxyLoop]:
 
 
 @pytest.fixture
-def truth() -> Truth:
-    return Truth()
+def correct_node() -> CorrectNode:
+    return CorrectNode()
 
 
 @pytest.fixture
-async def liar(proxies: ProxyLoop, truth: Truth) -> AsyncIterator[Liar]:
+async def false_node(proxies: ProxyLoop, correct_node: CorrectNode) -> AsyncIterator[FalseNode]:
     app = web.Application()
-    app.router.add_post("/", truth.answer)
+    app.router.add_post("/", correct_node.answer)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, HOST, 0).start()
-    one = Liar(proxies, f"http://{HOST}:{runner.addresses[0][1]}/")
+    one = FalseNode(proxies, f"http://{HOST}:{runner.addresses[0][1]}/")
     await asyncio.to_thread(one.open)
     yield one
     await asyncio.to_thread(one.close)
     await runner.cleanup()
 
 
-async def send_requests(liar: Liar, *methods: tuple[str, list[Any]]) -> tuple[int, bytes]:
+async def send_requests(
+    false_node: FalseNode, *methods: tuple[str, list[Any]]
+) -> tuple[int, bytes]:
     messages = [
         {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
         for n, (method, params) in enumerate(methods)
     ]
     async with (
         aiohttp.ClientSession() as session,
-        session.post(f"http://{HOST}:{liar.port}/", data=orjson.dumps(messages)) as answer,
+        session.post(f"http://{HOST}:{false_node.port}/", data=orjson.dumps(messages)) as answer,
     ):
         return answer.status, await answer.read()
 
 
-async def result(liar: Liar, method: str, *params: Any) -> Any:
-    status, body = await send_requests(liar, (method, list(params)))
+async def result(false_node: FalseNode, method: str, *params: Any) -> Any:
+    status, body = await send_requests(false_node, (method, list(params)))
     assert status == 200
     return orjson.loads(body)[0]["result"]
 
 
 class TestALiar:
-    async def test_hides_logs_and_nothing_else(self, liar: Liar) -> None:
-        liar.kind = Kind.HIDDEN_LOGS
+    async def test_hides_logs_and_nothing_else(self, false_node: FalseNode) -> None:
+        false_node.kind = Kind.HIDDEN_LOGS
 
-        assert await result(liar, "eth_getLogs", {}) == []
-        assert await result(liar, "eth_blockNumber") == "0x8"
+        assert await result(false_node, "eth_getLogs", {}) == []
+        assert await result(false_node, "eth_blockNumber") == "0x8"
 
-    async def test_reports_an_old_head_and_nothing_behind_it(self, liar: Liar) -> None:
-        liar.kind, liar.head = Kind.STALE_HEAD, 5
+    async def test_reports_an_old_head_and_nothing_behind_it(self, false_node: FalseNode) -> None:
+        false_node.kind, false_node.head = Kind.STALE_HEAD, 5
 
-        assert await result(liar, "eth_blockNumber") == "0x5"
-        assert await result(liar, "eth_getBlockByNumber", "latest", False) == {"number": "0x5"}
-        assert await result(liar, "eth_getBlockByNumber", "finalized", False) == {"number": "0x3"}
-        assert await result(liar, "eth_getBlockByNumber", "0x6", False) is None
+        assert await result(false_node, "eth_blockNumber") == "0x5"
+        assert await result(false_node, "eth_getBlockByNumber", "latest", False) == {
+            "number": "0x5"
+        }
+        assert await result(false_node, "eth_getBlockByNumber", "finalized", False) == {
+            "number": "0x3"
+        }
+        assert await result(false_node, "eth_getBlockByNumber", "0x6", False) is None
 
-    async def test_drops_a_transaction_that_it_accepts(self, liar: Liar, truth: Truth) -> None:
-        liar.kind = Kind.SWALLOWED
+    async def test_drops_a_transaction_that_it_accepts(
+        self, false_node: FalseNode, correct_node: CorrectNode
+    ) -> None:
+        false_node.kind = Kind.SWALLOWED
 
-        assert len(await result(liar, "eth_sendRawTransaction", RAW)) == 66
-        assert truth.requests == []
+        assert len(await result(false_node, "eth_sendRawTransaction", RAW)) == 66
+        assert correct_node.requests == []
 
     async def test_loses_the_answer_to_a_transaction_that_it_sends(
-        self, liar: Liar, truth: Truth
+        self, false_node: FalseNode, correct_node: CorrectNode
     ) -> None:
-        liar.kind = Kind.LOST_ANSWERS
+        false_node.kind = Kind.LOST_ANSWERS
 
-        status, _ = await send_requests(liar, ("eth_sendRawTransaction", [RAW]))
+        status, _ = await send_requests(false_node, ("eth_sendRawTransaction", [RAW]))
 
         assert status == 502
-        assert [one["method"] for one in truth.requests] == ["eth_sendRawTransaction"]
+        assert [one["method"] for one in correct_node.requests] == ["eth_sendRawTransaction"]
 
     @pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.BUSY, Kind.BROKEN])
-    async def test_gives_no_answer_that_counts(self, liar: Liar, kind: Kind) -> None:
-        liar.kind = kind
+    async def test_gives_no_answer_that_counts(self, false_node: FalseNode, kind: Kind) -> None:
+        false_node.kind = kind
 
-        status, body = await send_requests(liar, ("eth_blockNumber", []))
+        status, body = await send_requests(false_node, ("eth_blockNumber", []))
 
         assert status != 200 or b'"result":"0x8"}' not in body

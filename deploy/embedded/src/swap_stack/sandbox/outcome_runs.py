@@ -17,7 +17,7 @@ from swap_stack.sandbox.outcomes import (
     PARTIAL_PERCENT,
     Outcome,
 )
-from swap_stack.sandbox.purse import Purse
+from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 
 POLL_SECONDS = 0.2
 WHOLE = 100
@@ -30,20 +30,22 @@ SHOWN_SECONDS = 60.0
 GONE_SECONDS = 2.5
 ENDED = ("completed", "failed", "expired", "refunded")
 
-Read = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 logger = logging.getLogger("sandbox")
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class OutcomeRun:
     """One swap, and who plays its user."""
 
     swap_id: str
     outcome: Outcome
     partner: Partner
-    purse: Purse
-    other: Purse  # pays what is to be taken back, so that no other deposit waits for its nonce
+    sandbox_wallet: SandboxWallet
+    other: (
+        SandboxWallet  # pays what is to be taken back, so that no other deposit waits for its nonce
+    )
     before_paying: Callable[[str], None]
 
     async def run(self) -> None:
@@ -51,7 +53,7 @@ class Play:
 
         :raises Refused, NodeError: when the service or the chain will not have it.
         """
-        await PARTS[self.outcome](self)
+        await USER_ACTIONS[self.outcome](self)
 
     async def pay(self, percent: int = WHOLE, *, base_units: int | None = None) -> None:
         action = await self.action()
@@ -61,22 +63,22 @@ class Play:
             return await self._authorize()
         requested = await self.amount_to_deposit(action)
         units = requested * percent // WHOLE if base_units is None else base_units
-        await self.purse.pay(action, units, before=self.note)
+        await self.sandbox_wallet.pay(action, units, before=self.note)
 
     def note(self) -> None:
         self.before_paying(self.swap_id)
 
-    async def action(self) -> Read | None:
+    async def action(self) -> Json | None:
         """Return the deposit to make; None where a signature is asked for instead."""
         actions = (await self.partner.get_swap(self.swap_id))["deposit_actions"]
         return actions[0] if actions else None
 
-    async def amount_to_deposit(self, action: Read) -> int:
+    async def amount_to_deposit(self, action: Json) -> int:
         """Return what is to be deposited: where no amount was named, one that fits the route."""
         named = int(action["amount_in_base_units"]) or _argument(action)
         return named or await self._some(action)
 
-    async def _some(self, action: Read) -> int:
+    async def _some(self, action: Json) -> int:
         swap = (await self.partner.get_swap(self.swap_id))["swap"]
         limits = await self.partner.limits(
             source_network=swap["source_network"]["name"],
@@ -85,20 +87,20 @@ class Play:
             destination_token=swap["destination_token"]["symbol"],
             use_deposit_address="true",
         )
-        least = Decimal(str(limits["min_amount"])).scaleb(action["token"]["decimals"])
-        return SOME_MINIMUMS * int(least)
+        minimum = Decimal(str(limits["min_amount"])).scaleb(action["token"]["decimals"])
+        return SOME_MINIMUMS * int(minimum)
 
     async def is_waiting(self) -> bool:
         return bool((await self.partner.get_swap(self.swap_id))["swap"]["status"] == WAITING)
 
-    async def sign_step(self) -> Read:
-        steps = await self.partner.deposit_actions(self.swap_id, self.purse.address)
+    async def sign_step(self) -> Json:
+        steps = await self.partner.deposit_actions(self.swap_id, self.sandbox_wallet.address)
         return next(step for step in steps if step["step"] == "sign")
 
     async def _authorize(self) -> None:
         step = await self.sign_step()
-        signature = self.purse.sign(step["typed_data"])
-        await self.partner.authorize(self.swap_id, signature, self.purse.address)
+        signature = self.sandbox_wallet.sign(step["typed_data"])
+        await self.partner.authorize(self.swap_id, signature, self.sandbox_wallet.address)
         self.note()  # after it: a swap accepts one signature only
 
     async def counts_at_once(self) -> bool:
@@ -107,97 +109,101 @@ class Play:
         inputs = [one for one in swap["transactions"] if one["type"] == "input"]
         return all(one["max_confirmations"] <= 1 for one in inputs)
 
-    async def until(self, is_so: Callable[[Read], bool], *, within: float | None = None) -> None:
+    async def until(
+        self, condition: Callable[[Json], bool], *, within: float | None = None
+    ) -> None:
         async with asyncio.timeout(within):
             swap = (await self.partner.get_swap(self.swap_id))["swap"]
-            while not is_so(swap):
+            while not condition(swap):
                 await asyncio.sleep(POLL_SECONDS)
                 swap = (await self.partner.get_swap(self.swap_id))["swap"]
 
 
-def _argument(action: Read) -> int:
+def _argument(action: Json) -> int:
     """Return the amount of a token's deposit, which stands among the call's arguments."""
     return int(action["encoded_args"][-1]) if action["encoded_args"] else 0
 
 
-async def in_full(play: Play) -> None:
-    await play.pay()
+async def pay_in_full(outcome_run: OutcomeRun) -> None:
+    await outcome_run.pay()
 
 
-async def nothing(_: Play) -> None:
+async def pay_nothing(_: OutcomeRun) -> None:
     return
 
 
-async def in_part(play: Play) -> None:
-    await play.pay(PARTIAL_PERCENT)
+async def pay_part(outcome_run: OutcomeRun) -> None:
+    await outcome_run.pay(PARTIAL_PERCENT)
 
 
-async def too_much(play: Play) -> None:
-    await play.pay(OVER_PERCENT)
+async def pay_too_much(outcome_run: OutcomeRun) -> None:
+    await outcome_run.pay(OVER_PERCENT)
 
 
-async def too_little(play: Play) -> None:
-    await play.pay(base_units=BELOW_COST_BASE_UNITS)
+async def pay_too_little(outcome_run: OutcomeRun) -> None:
+    await outcome_run.pay(base_units=BELOW_COST_BASE_UNITS)
 
 
-async def too_late(play: Play) -> None:
-    action = await play.action()
+async def pay_too_late(outcome_run: OutcomeRun) -> None:
+    action = await outcome_run.action()
     if action is None:
         return  # no signature is accepted after the deadline
-    requested = await play.amount_to_deposit(action)
-    await play.until(lambda swap: swap["status"] in ENDED)
-    await play.purse.pay(action, requested, before=play.note)
+    requested = await outcome_run.amount_to_deposit(action)
+    await outcome_run.until(lambda swap: swap["status"] in ENDED)
+    await outcome_run.sandbox_wallet.pay(action, requested, before=outcome_run.note)
 
 
-async def signed_too_late(play: Play) -> None:
-    if await play.action() is not None:
+async def sign_too_late(outcome_run: OutcomeRun) -> None:
+    if await outcome_run.action() is not None:
         return  # it is not funded by a signature
-    step = await play.sign_step()
-    signature = play.purse.sign(step["typed_data"])
+    step = await outcome_run.sign_step()
+    signature = outcome_run.sandbox_wallet.sign(step["typed_data"])
     left = int(step["valid_before"]) - datetime.now(UTC).timestamp()
-    play.before_paying(play.swap_id)
+    outcome_run.before_paying(outcome_run.swap_id)
     await asyncio.sleep(max(0, left - TOO_LATE_SECONDS))
     try:
-        await play.partner.authorize(play.swap_id, signature, play.purse.address)
+        await outcome_run.partner.authorize(
+            outcome_run.swap_id, signature, outcome_run.sandbox_wallet.address
+        )
     except Refused:
         return
 
 
-async def taken_back(play: Play) -> None:
+async def reorg_deposit(outcome_run: OutcomeRun) -> None:
     """Only a deposit that needs more than one block can be taken back before it counts."""
-    async with play.other.stopped():
-        if not await play.is_waiting():
+    async with outcome_run.other.stopped():
+        if not await outcome_run.is_waiting():
             return  # it was over before its turn came
-        action = await play.action()
+        action = await outcome_run.action()
         if action is None:
-            return await play.pay()
-        requested = await play.amount_to_deposit(action)
-        sent = await play.other.pay(action, requested, before=play.note)
-        await play.other.node.call("evm_mine")
-        await play.until(_shows_input, within=SHOWN_SECONDS)
-        if await play.counts_at_once():
-            logger.info("%s: too small to be taken back: it counts at once", play.swap_id)
+            return await outcome_run.pay()
+        requested = await outcome_run.amount_to_deposit(action)
+        sent = await outcome_run.other.pay(action, requested, before=outcome_run.note)
+        await outcome_run.other.node.call("evm_mine")
+        await outcome_run.until(_shows_input, within=SHOWN_SECONDS)
+        if await outcome_run.counts_at_once():
+            logger.info("%s: too small to be taken back: it counts at once", outcome_run.swap_id)
             return
-        raw = await play.other.take_back(sent)
-        await play.until(lambda swap: not _shows_input(swap), within=SHOWN_SECONDS)
+        raw = await outcome_run.other.reorg_out(sent)
+        await outcome_run.until(lambda swap: not _shows_input(swap), within=SHOWN_SECONDS)
         await asyncio.sleep(GONE_SECONDS)
-        await play.other.node.call("eth_sendRawTransaction", raw)
+        await outcome_run.other.node.call("eth_sendRawTransaction", raw)
 
 
-def _shows_input(swap: Read) -> bool:
+def _shows_input(swap: Json) -> bool:
     return any(one["type"] == "input" for one in swap["transactions"])
 
 
-PARTS: Mapping[Outcome, Callable[[Play], Awaitable[None]]] = {
-    Outcome.COMPLETED: in_full,
-    Outcome.EXPIRED: nothing,
-    Outcome.PARTIAL: in_part,
-    Outcome.OVER: too_much,
-    Outcome.LATE: too_late,
-    Outcome.REORGED: taken_back,
-    Outcome.PAYOUT_FAILS: in_full,
-    Outcome.REFUND_BELOW_COST: too_little,
-    Outcome.GASLESS_EXPIRED: signed_too_late,
-    Outcome.SLOW: in_full,
-    Outcome.WEBHOOK_FAILS: in_full,
+USER_ACTIONS: Mapping[Outcome, Callable[[OutcomeRun], Awaitable[None]]] = {
+    Outcome.COMPLETED: pay_in_full,
+    Outcome.EXPIRED: pay_nothing,
+    Outcome.PARTIAL: pay_part,
+    Outcome.OVER: pay_too_much,
+    Outcome.LATE: pay_too_late,
+    Outcome.REORGED: reorg_deposit,
+    Outcome.PAYOUT_FAILS: pay_in_full,
+    Outcome.REFUND_BELOW_COST: pay_too_little,
+    Outcome.GASLESS_EXPIRED: sign_too_late,
+    Outcome.SLOW: pay_in_full,
+    Outcome.WEBHOOK_FAILS: pay_in_full,
 }

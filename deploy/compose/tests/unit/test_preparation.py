@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from swap_compose import __main__ as jobs
-from swap_compose import ground
+from swap_compose import preparation
 from swap_compose.places import NODE_URLS, HostPorts
 
 from swap_stack.daemon import StackError
@@ -23,10 +23,10 @@ async def test_contracts_of_another_release_are_one_error(
 ) -> None:
     stack = Places(tmp_path)
     write_json(stack.deployment_file, {network: {} for network in NODE_URLS})
-    monkeypatch.setattr(ground, "STACK", stack)
+    monkeypatch.setattr(preparation, "STACK", stack)
 
     with pytest.raises(StackError, match="another release"):
-        await ground.prepare_chains(PORTS)
+        await preparation.prepare_chains(PORTS)
 
 
 def test_a_node_that_refuses_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

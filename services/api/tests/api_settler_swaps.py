@@ -10,6 +10,6 @@ INSERT INTO settler.swap (
   quote_expires_at, created_at, expires_at, changed_at, trace_id)
 """
 # The columns from `method` on, as in any swap.
-THE_REST: Final[LiteralString] = (
+OTHER_COLUMNS: Final[LiteralString] = (
     "'direct', 'A', '0x', 18, 'B', '0x', 18, '0x', 1, 1, 0, '{}', now(), now(), now(), now(), ''"
 )

@@ -19,7 +19,7 @@ BEHIND_HEAD: Final = 2  # blocks between a development chain's head and its fina
 Message = dict[str, Any]
 
 
-class Liar:
+class FalseNode:
     """One lying node before a chain. A link leads to it only while it lies."""
 
     def __init__(self, proxies: ProxyLoop, target: str) -> None:
@@ -58,12 +58,12 @@ class Liar:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE)
         if self.kind is Kind.BUSY:
             return _as_json([limit_exceeded(one) for one in messages], request_body)
-        forwarded = [self._changed(one) for one in messages if not self._is_swallowed(one)]
+        forwarded = [self._changed(one) for one in messages if not self._is_dropped(one)]
         by_id = {one["id"]: one for one in await self._forward(forwarded)}
         if self.kind is Kind.LOST_ANSWERS and any(one["method"] == SEND for one in messages):
             return web.Response(status=HTTPStatus.BAD_GATEWAY)
         answers = [
-            accepted(one) if self._is_swallowed(one) else self._falsified(one, by_id[one["id"]])
+            accepted(one) if self._is_dropped(one) else self._falsify(one, by_id[one["id"]])
             for one in messages
         ]
         answer = _as_json(answers, request_body)
@@ -81,7 +81,7 @@ class Liar:
             answers: list[Message] = await answer.json(content_type=None)
         return answers
 
-    def _is_swallowed(self, message: Message) -> bool:
+    def _is_dropped(self, message: Message) -> bool:
         return self.kind is Kind.SWALLOWED and message["method"] == SEND
 
     def _changed(self, message: Message) -> Message:
@@ -90,7 +90,7 @@ class Liar:
             return message
         return {**message, "params": at_head(message.get("params") or [], self.head)}
 
-    def _falsified(self, message: Message, answer: Message) -> Message:
+    def _falsify(self, message: Message, answer: Message) -> Message:
         method, result = message["method"], answer.get("result")
         if self.kind is Kind.HIDDEN_LOGS and method == "eth_getLogs":
             return {**answer, "result": []}

@@ -13,7 +13,7 @@ from typing import Any
 Change = Callable[[str, list[Any], Any], Any]
 
 
-class LyingNode:
+class FalsifyingNode:
     """On the loopback interface another port counts as another provider."""
 
     def __init__(self, node: str) -> None:
@@ -40,15 +40,15 @@ class LyingNode:
 
 
 @contextmanager
-def a_lying_node(node: str) -> Iterator[LyingNode]:
-    liar = LyingNode(node)
+def a_falsifying_node(node: str) -> Iterator[FalsifyingNode]:
+    false_node = FalsifyingNode(node)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            answer = liar.answer(body)
+            answer = false_node.answer(body)
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(answer)))
@@ -61,9 +61,9 @@ def a_lying_node(node: str) -> Iterator[LyingNode]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    liar.url = f"http://127.0.0.1:{server.server_address[1]}"
+    false_node.url = f"http://127.0.0.1:{server.server_address[1]}"
     try:
-        yield liar
+        yield false_node
     finally:
         server.shutdown()
         thread.join()

@@ -21,15 +21,15 @@ WORD = 32
 SELECTOR = 4
 
 
-class Purse:
+class SandboxWallet:
     """Pays what a deposit action says, or another amount. One transaction after the other."""
 
     def __init__(self, node: Node, key: DevelopmentKey) -> None:
         self.node = node
         self.address = key.address
         self._key = key.private_key
-        self._turn = asyncio.Lock()
-        self._stillness = asyncio.Lock()
+        self._transaction_lock = asyncio.Lock()
+        self._mining_lock = asyncio.Lock()
 
     async def pay(
         self, action: Mapping[str, Any], base_units: int, *, before: Callable[[], None]
@@ -41,7 +41,7 @@ class Purse:
         token, to = action["token"]["contract"], action["to_address"]
         if action["type"] == "manual_transfer":
             return await self._transfer(token, to, base_units, before)
-        async with self._turn:
+        async with self._transaction_lock:
             wallet = await Wallet.open(self.node, self._key)
             data, value = action["call_data"] or "0x", base_units
             if token is not None:
@@ -59,7 +59,7 @@ class Purse:
     async def _transfer(
         self, token: str | None, to: str, base_units: int, before: Callable[[], None]
     ) -> str:
-        async with self._turn:
+        async with self._transaction_lock:
             wallet = await Wallet.open(self.node, self._key)
             before()
             if token is None:
@@ -69,21 +69,21 @@ class Purse:
 
     # What only a development chain lets anybody do
 
-    async def let_blocks_come(self) -> None:
+    async def resume_mining(self) -> None:
         """Have a block made every second again, whatever was left behind."""
         await self.node.call("evm_setIntervalMining", BLOCK_SECONDS)
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
         """Let no block be made for the while but those that are asked for; one after the other."""
-        async with self._stillness:
+        async with self._mining_lock:
             await self.node.call("evm_setIntervalMining", 0)
             try:
                 yield
             finally:
-                await asyncio.shield(self.let_blocks_come())
+                await asyncio.shield(self.resume_mining())
 
-    async def take_back(self, transaction_hash: str) -> str:
+    async def reorg_out(self, transaction_hash: str) -> str:
         """Replace the last block by one without the transaction; return what sends it again.
 
         Everybody else's transactions stay where they were.

@@ -18,12 +18,12 @@ from swap_chains.ports import BlockReport
 from swap_runtime.postgres.sql import sql
 
 FIRST, THIRD = "first.example", "third.example"
-INVENTED = a_deposit("invented")
-TRANSACTION = INVENTED.id.transaction_hash
+FALSE_DEPOSIT = a_deposit("invented")
+TRANSACTION = FALSE_DEPOSIT.id.transaction_hash
 Change = Callable[[BlockAdded], BlockAdded]
 
 
-class Lying(FakeReader):
+class FalsifyingReader(FakeReader):
     """A node that reports false blocks."""
 
     change: Change = staticmethod(lambda added: added)
@@ -41,7 +41,7 @@ class Lying(FakeReader):
         return [found[number] for number in sorted(found) if found[number].movements]
 
 
-class Away(FakeReader):
+class UnavailableReader(FakeReader):
     """A node that gives no usable answer about a block."""
 
     async def block_of_each_provider(
@@ -73,7 +73,7 @@ class Providers(FakeReader):
         return reports
 
 
-def inventing(*movements: Movement, at: int = 1) -> Change:
+def adding(*movements: Movement, at: int = 1) -> Change:
     """Return a change that adds movements to a block."""
 
     def change(added: BlockAdded) -> BlockAdded:
@@ -97,26 +97,30 @@ def sent_by(address: str) -> Change:
     return change
 
 
-def liar(world: World, change: Change | None = None, *, provider: str = FIRST) -> Lying:
-    node = Lying(world.chain, provider=provider)
-    node.change = change or inventing(INVENTED)  # type: ignore[method-assign]
+def false_reader(
+    world: World, change: Change | None = None, *, provider: str = FIRST
+) -> FalsifyingReader:
+    node = FalsifyingReader(world.chain, provider=provider)
+    node.change = change or adding(FALSE_DEPOSIT)  # type: ignore[method-assign]
     return node
 
 
-def honest(world: World, provider: str = SECOND) -> FakeReader:
+def correct_reader(world: World, provider: str = SECOND) -> FakeReader:
     return FakeReader(world.chain, provider=provider)
 
 
-def two_honest(world: World) -> Providers:
-    return Providers(honest(world), honest(world, THIRD))
+def two_correct_readers(world: World) -> Providers:
+    return Providers(correct_reader(world), correct_reader(world, THIRD))
 
 
-async def halted_by_a_lie(world: World, node: Lying | None = None, *, blocks: int = 9) -> None:
+async def halted_by_false_node(
+    world: World, node: FalsifyingReader | None = None, *, blocks: int = 9
+) -> None:
     """Publish a node's invented movements, and have the second look halt the network."""
-    async with world.followed(node or liar(world)):
+    async with world.followed(node or false_reader(world)):
         world.chain.mine(blocks)
         await world.is_at_head()
-    await world.second_look(honest(world))()
+    await world.second_look(correct_reader(world))()
     assert "lack 1 of the movements" in await world.is_halted()
 
 
