@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.call_batching import CallBatcher
-from swap_api.swaps.decide.history import Posting, SwapEvent
+from swap_api.swaps.decide.history import Posting, SwapEvent, in_order
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 
@@ -46,7 +46,7 @@ class PostgresHistory:
         """
         async with reading(self._engine) as connection:
             rows = await connection.execute(POSTINGS, {"id": swap_id})
-        return [
+        return in_order(
             Posting(
                 transaction_id=row.transaction_id,
                 reason=row.reason,
@@ -59,7 +59,7 @@ class PostgresHistory:
                 base_units=int(row.base_units),
             )
             for row in rows
-        ]
+        )
 
     async def _read(self, ids: Sequence[UUID]) -> Sequence[Sequence[SwapEvent] | Exception]:
         found: dict[UUID, list[SwapEvent]] = defaultdict(list)
