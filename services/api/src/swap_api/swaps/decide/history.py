@@ -45,6 +45,23 @@ class Posting:
     base_units: int
 
 
+@dataclass(frozen=True, slots=True)
+class QuoteRevision:
+    """A quote of a swap: the first has revision 0, and money that differs from it gets another."""
+
+    revision: int
+    source_network: str
+    source_token: str
+    source_decimals: int
+    destination_decimals: int
+    requested_base_units: int  # source, as are the fees
+    receive_base_units: int
+    min_receive_base_units: int
+    service_fee_base_units: int
+    blockchain_fee_base_units: int
+    total_fee_base_units: int
+
+
 def in_order(postings: Iterable[Posting]) -> Sequence[Posting]:
     """Return the oldest first. Entries of one time follow each other by their reasons."""
     return sorted(postings, key=_place)
