@@ -204,7 +204,7 @@ async def test_a_payout_is_delivered_once_it_is_final(site: Site, api: Api, tmp_
         is_same = await page.value(IS_SAME)
 
     (_, before), (_, during), (_, after) = stages
-    assert [said for said, _ in stages] == [
+    assert [shown for shown, _ in stages] == [
         "Deposit seen, confirming",
         "Payout sent, confirming",
         None,
@@ -224,7 +224,28 @@ async def test_ages_go_on_after_the_end(site: Site, api: Api, tmp_path: Path) ->
         before = await page.value(AGE)
         page.requests.clear()
         await page.until(f"{AGE} !== {before!r}")
-        asked = list(page.requests)
+        requests = list(page.requests)
 
     assert before.endswith("s ago")
-    assert asked == []
+    assert requests == []
+
+
+async def test_charts_end_above_their_data_and_say_that_they_are_empty(
+    site: Site, api: Api, tmp_path: Path
+) -> None:
+    await api.store(a_swap(site.app))
+    async with signed_in(site, tmp_path, f"{site.url}/apps/{site.app}") as page:
+        await page.until("document.querySelectorAll('[data-chart]')[2].textContent !== ''")
+        shown = await page.value(
+            "[...document.querySelectorAll('[data-chart]')].map(one => one.textContent)"
+        )
+        tops = await page.value("[0, 0.3, 2.1, 7, 21, 100].map(high => topOf(high, false))")
+        counts = await page.value("[1, 1.5, 2, 7, 11].map(high => topOf(high, true))")
+        links = await page.value(
+            "[...document.querySelectorAll('#days a')].map(one => one.textContent).join()"
+        )
+
+    assert shown == ["Nothing to show yet."] * 3
+    assert tops == [1, pytest.approx(0.3), 3, 8, 30, 100]
+    assert counts == [1, 2, 2, 8, 15]
+    assert "\N{EN DASH}" not in links
