@@ -472,6 +472,7 @@ class PaySwap(TypedDict):
     destination_network: Network
     destination_token: Token
     requested_amount: float
+    first_requested_amount: float | None
     receive_amount: float
     min_receive_amount: float
     refuel: TokenWithAmount | None
@@ -559,6 +560,18 @@ class PublicNetworkStatus(TypedDict):
 
 class PublicStatus(TypedDict):
     networks: list[PublicNetworkStatus]
+
+
+class QuoteRevision(TypedDict):
+    revision: int
+    source_decimals: int
+    destination_decimals: int
+    requested_in_base_units: str
+    receive_in_base_units: str
+    min_receive_in_base_units: str
+    service_fee_in_base_units: str
+    blockchain_fee_in_base_units: str
+    total_fee_in_base_units: str
 
 
 class Quoted(TypedDict):

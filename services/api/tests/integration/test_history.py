@@ -82,7 +82,7 @@ class TestHistory:
         assert (await api.get(browser, f"/swaps/{swap_id}/ledger")).status_code == 403
 
     async def test_is_found_by_index(self, api: Harness) -> None:
-        for view in ("swap_event", "swap_posting"):
+        for view in ("swap_event", "swap_posting", "swap_quote"):
             plan = await api.plan(f"SELECT * FROM settler.{view} WHERE swap_id = $1")
             assert not [line for line in plan if "Seq Scan" in line]
 

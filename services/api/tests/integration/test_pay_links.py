@@ -7,20 +7,31 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 from api_factories import ALICE, a_body, a_message, a_swap, an_input
 from api_harness import App, Harness, start
+from api_settlers_swaps import INSERT_SWAPS, THE_REST
 from people import BASE, a_colleague, an_owner
 
 from swap_api.model.keys import KeyKind
 from swap_api.model.members import Role
 from swap_contracts.swaps import SwapChanged
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 
 PAY = "/pay/v1/swaps"
 # The partner's data, which must not be in an answer, regardless of the model.
 HIDDEN = ("fee", "reference", "order-1", "app_id", "sequence_number", "path", "slippage")
+
+
+# As the settler stores a swap, its quote, and another one.
+REQUOTED = (
+    f"{INSERT_SWAPS} VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', {THE_REST})",
+    "UPDATE settler.swap SET quote = %(quote)s WHERE id = %(id)s",
+    "UPDATE settler.swap SET quote = %(part)s, quote_revision = 1 WHERE id = %(id)s",
+)
 
 
 async def stored(api: Harness, app: App, **members: object) -> SwapChanged:
@@ -126,6 +137,58 @@ class TestReads:
         assert not [name for name in names if any(hidden in name for hidden in HIDDEN)]
         assert "order-1" not in answer.text
         assert str(app.id) not in answer.text
+
+    async def test_have_the_amount_that_was_asked_first(
+        self, api: Harness, database: Database
+    ) -> None:
+        """A part was swapped at a new price: the swap's own amount is what came."""
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        issued = await api.parts.management.manage_keys.issue(UUID(app_id), KeyKind.SECRET)
+        app = App(UUID(app_id), issued.key, issued.id, UUID(owner.organization_id))
+        as_asked = a_swap(app_id=app.id)
+        part = as_asked.quote.model_copy(update={"requested_base_units": str(6 * 10**17)})
+        swap = await stored(api, app, swap_id=as_asked.swap_id, quote=part, quote_revision=1)
+        link = await a_link(api, app, swap.swap_id)
+        with psycopg.connect(database.superuser_url) as connection:
+            values = {"id": swap.swap_id, "sequence": swap.sequence}
+            values |= {"quote": as_asked.quote.model_dump_json(), "part": part.model_dump_json()}
+            for statement in REQUOTED:
+                connection.execute(statement, values)
+        try:
+            answer = await api.client.get(f"{PAY}/{swap.swap_id}", headers=link)
+            quotes = await owner.get(f"/apps/{app_id}/swaps/{swap.swap_id}/quotes")
+        finally:
+            with psycopg.connect(database.superuser_url) as connection:
+                connection.execute("TRUNCATE settler.swap CASCADE")
+
+        read, [first, second] = answer.json()["data"], quotes.json()["data"]
+        assert (read["first_requested_amount"], read["requested_amount"]) == (1.0, 0.6)
+        assert (first["revision"], second["revision"]) == (0, 1)
+        assert first["requested_in_base_units"] == as_asked.quote.requested_base_units
+        assert second["total_fee_in_base_units"] == part.total_fee_base_units
+
+    @pytest.mark.parametrize("revision", [0, 1])
+    async def test_have_no_first_amount_of_a_quote_that_holds_or_is_not_known(
+        self, api: Harness, database: Database, revision: int
+    ) -> None:
+        """A first quote that was replaced before it was stored is not known."""
+        app = await api.an_app()
+        swap = await stored(api, app, quote_revision=revision)
+        link = await a_link(api, app, swap.swap_id)
+        quote = swap.quote.model_dump_json()
+        values = {"id": swap.swap_id, "sequence": swap.sequence, "quote": quote, "part": quote}
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute("SET LOCAL session_replication_role = replica")  # no trigger
+            for statement in REQUOTED[: 2 + revision]:
+                connection.execute(statement, values)
+        try:
+            answer = await api.client.get(f"{PAY}/{swap.swap_id}", headers=link)
+        finally:
+            with psycopg.connect(database.superuser_url) as connection:
+                connection.execute("TRUNCATE settler.swap CASCADE")
+
+        assert answer.json()["data"]["first_requested_amount"] is None
 
     async def test_have_the_next_action(self, api: Harness) -> None:
         app = await api.an_app()

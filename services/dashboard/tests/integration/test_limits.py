@@ -23,7 +23,7 @@ async def test_shows_what_waits_and_how_often_requests_may_come(
     page = (await browser.get(f"/apps/{app}/limits")).text
 
     assert "2 / 10,000" in page
-    assert "ETHEREUM_DEVNET" in page
+    assert 'title="ETHEREUM_DEVNET">Ethereum<' in page
     assert ">2,100<" in page
     assert ">7<" in page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -70,6 +71,26 @@ class TestPage:
 
         assert says in page
         assert "Pay with a wallet" not in page
+
+    async def test_of_an_expired_swap_expects_nothing(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api, status="expired", refund_address=PAYER)
+
+        page = (await read(dashboard, link.path())).text
+
+        assert "There was none" in page
+        assert "Money that comes late goes back to" in page
+        for promise in ("as soon as it is seen", "If the swap cannot be completed"):
+            assert promise not in page
+
+    async def test_of_a_completed_swap_speaks_of_no_refund(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        paid = (a_transaction("input"), a_transaction("output"))
+        link = await a_link(api, status="completed", transactions=paid, refund_address=PAYER)
+
+        page = (await read(dashboard, link.path())).text
+
+        assert re.search(r'id="refund"[^>]* hidden', page)
 
     async def test_asks_for_nothing_once_no_time_is_left(
         self, dashboard: Dashboard, api: Api

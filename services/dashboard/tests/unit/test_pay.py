@@ -12,9 +12,18 @@ import pytest
 
 import swap_dashboard
 from swap_contracts.public.errors import FailReason
-from swap_dashboard.http.pay import localized, policy
+from swap_dashboard.http.pay import localized, policy, repriced_text
 from swap_dashboard.http.pay_texts import choose_language, texts
-from swap_dashboard.http.pay_view import action_kind, explorer_link, payment_uri, qr_code, stages
+from swap_dashboard.http.pay_view import (
+    action_kind,
+    explorer_link,
+    is_refund_shown,
+    payment_uri,
+    qr_code,
+    refund_words,
+    stages,
+    waits_for,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HASH = "0x" + "5f" * 32
@@ -44,8 +53,8 @@ def an_action(kind: str | None, *, step: str = "deposit") -> dict[str, Any]:
     return {"status": "action_required", "step": step, "action": action}
 
 
-def a_transaction(kind: str, status: str = "completed") -> dict[str, str]:
-    return {"type": kind, "status": status}
+def a_transaction(kind: str, status: str = "completed", amount: float = 1.0) -> dict[str, Any]:
+    return {"type": kind, "status": status, "amount": amount}
 
 
 def states(swap: dict[str, Any]) -> list[str]:
@@ -142,6 +151,80 @@ class TestStages:
 
         assert states(refunding) == ["done", "done", "stopped", "ahead"]
         assert states(a_swap(status="expired")) == ["stopped", "ahead", "ahead", "ahead"]
+
+
+class TestWaits:
+    @pytest.mark.parametrize(
+        ("status", "transactions", "text"),
+        [
+            ("user_transfer_pending", [], "user_transfer_pending"),
+            ("user_transfer_pending", [a_transaction("input", "initiated")], "confirming"),
+            ("user_transfer_pending", [a_transaction("input", "initiated", 0.4)], "part"),
+            ("user_transfer_pending", [a_transaction("input")], "user_transfer_pending"),
+            ("ls_transfer_pending", [], "ls_transfer_pending"),
+            ("ls_transfer_pending", [a_transaction("input", "initiated")], "ls_transfer_pending"),
+            ("ls_transfer_pending", [a_transaction("input")], "payout_prepared"),
+            ("ls_transfer_pending", [a_transaction("output", "pending")], "payout_prepared"),
+            ("ls_transfer_pending", [a_transaction("output", "initiated")], "payout_sent"),
+            ("pending_refund", [a_transaction("input")], "pending_refund"),
+        ],
+    )
+    def test_are_told_apart_within_a_status(
+        self, status: str, transactions: Any, text: str
+    ) -> None:
+        swap = a_swap(status=status, transactions=transactions, requested_amount=1.0)
+
+        assert waits_for(swap) == text
+        assert text in texts()["en"]["waits"]
+
+
+class TestRefundAddresses:
+    @pytest.mark.parametrize(
+        ("status", "address", "is_shown"),
+        [
+            ("completed", "0x7", False),
+            ("completed", None, False),
+            ("expired", "0x7", True),
+            ("expired", None, False),
+            ("refunded", "0x7", True),
+            ("failed", None, True),
+        ],
+    )
+    def test_are_shown_where_they_matter(
+        self, status: str, address: str | None, *, is_shown: bool
+    ) -> None:
+        assert is_refund_shown(a_swap(status=status, refund_address=address), "none") is is_shown
+
+    def test_are_for_late_money_once_the_time_is_over(self) -> None:
+        late = a_swap(expires_at=NOW.isoformat())
+
+        assert refund_words(late, NOW) == "expired"
+        assert refund_words(late, NOW - timedelta(minutes=1)) == "user_transfer_pending"
+        assert refund_words(a_swap(status="refunded"), NOW) == "refunded"
+
+
+class TestNewPrices:
+    def a_swap(self, first: float | None) -> dict[str, Any]:
+        token = {"symbol": "ETH"}
+        return a_swap(requested_amount=0.4, first_requested_amount=first, source_token=token)
+
+    @pytest.mark.parametrize(
+        ("language", "text"),
+        [
+            ("en", "0.4 ETH of 1.2 ETH came (≈ 33.3 %): a new price applies."),
+            ("de", "0,4 ETH von 1,2 ETH kamen an (≈ 33,3 %): es gilt ein neuer Preis."),
+        ],
+    )
+    def test_name_the_part_that_came(self, language: str, text: str) -> None:
+        assert repriced_text(texts()[language], self.a_swap(1.2)) == text
+
+    def test_name_a_late_payment(self) -> None:
+        assert "after the first price" in str(repriced_text(texts()["en"], self.a_swap(0.4)))
+
+    @pytest.mark.parametrize("first", [None, 0.0])
+    def test_are_none_while_the_first_quote_holds(self, first: float | None) -> None:
+        assert repriced_text(texts()["en"], self.a_swap(first)) is None
+        assert repriced_text(texts()["en"], {"requested_amount": 1.0}) is None
 
 
 class TestExplorerLinks:

@@ -1,4 +1,4 @@
-"""The sums on the page of one swap."""
+"""The figures on the page of one swap."""
 
 from __future__ import annotations
 
@@ -7,30 +7,97 @@ from typing import Any
 
 import pytest
 
+from swap_dashboard.http.ledger_names import with_names
 from swap_dashboard.http.swap_view import (
+    Figure,
     delivered_of,
     deposited_of,
-    made_of,
+    figures_of,
+    progress_of,
     refund_fees_of,
+    refund_fees_part,
+    repriced_of,
+    senders_of,
+    share_of,
+    under_way_of,
+    with_new_prices,
     with_sums,
 )
 
-QUOTE = {"receive_amount": 100.1, "min_receive_amount": 99.0}
+QUOTE = {
+    "requested_amount": 1.0,
+    "receive_amount": 100.1,
+    "min_receive_amount": 99.0,
+    "service_fee": 0.0001,
+    "blockchain_fee": 0.00000002,
+    "total_fee": 0.00010002,
+}
+E18 = 10**18
+AT = "2026-01-01T00:00:00Z"
 
 
-def a_swap(*transactions: tuple[str, float], status: str = "user_transfer_pending") -> Any:
+def a_swap(
+    *transactions: tuple[str, float], status: str = "user_transfer_pending", **changes: Any
+) -> Any:
     moved = [
-        {"type": kind, "amount": amount, "token": {"symbol": "USDC"}, "fee_amount": None}
+        {
+            "type": kind,
+            "amount": amount,
+            "status": changes.get("of_all", "completed"),
+            "from": f"0x{kind}",
+            "token": {"symbol": "USDC"},
+            "fee_amount": None,
+        }
         for kind, amount in transactions
     ]
-    return {"status": status, "requested_amount": 1.0, "transactions": moved}
+    return {
+        "status": status,
+        "requested_amount": 1.0,
+        "transactions": moved,
+        "source_token": {"symbol": "ETH"},
+        "destination_token": {"symbol": "USDC"},
+        "source_address": None,
+        "quote_revision": 0,
+        "last_requoted_at": None,
+        **changes,
+    }
+
+
+def a_quote(revision: int = 0, *, requested: int = E18, receive: int = 100_100_001) -> Any:
+    return {
+        "revision": revision,
+        "source_decimals": 18,
+        "destination_decimals": 6,
+        "requested_in_base_units": str(requested),
+        "receive_in_base_units": str(receive),
+        "min_receive_in_base_units": "99000000",
+        "service_fee_in_base_units": "100000000000000",
+        "blockchain_fee_in_base_units": "14354000000",
+        "total_fee_in_base_units": "100014354000000",
+    }
+
+
+def an_entry(id: str, reason: str, **moved: int) -> Any:
+    postings = [
+        {"account": account, "amount_in_base_units": str(units), "network": "N", "token": "T"}
+        for account, units in moved.items()
+    ]
+    return {"id": id, "reason": reason, "network": "N", "postings": postings}
+
+
+EXECUTED = an_entry("quote", "quote_executed", swap_liability=E18, fee_income=-100_014_354_000_000)
+PAID = an_entry("paid", "payout_final", in_flight=100_100_001, custody=-100_100_001)
 
 
 def test_a_part_lacks_the_rest() -> None:
     found = deposited_of(a_swap(("input", 0.1), ("input", 0.2)))
 
     assert found is not None
-    assert (found.requested, found.received, found.missing) == (1, Decimal("0.3"), Decimal("0.7"))
+    assert (found.requested, found.received, found.missing) == (
+        Decimal(1),
+        Decimal("0.3"),
+        Decimal("0.7"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,20 +108,146 @@ def test_nothing_is_missing_of_any_other_swap(swap: Any) -> None:
     assert deposited_of(swap) is None
 
 
-def test_all_payouts_count_against_the_quote() -> None:
-    found = delivered_of(a_swap(("output", 60.05), ("output", 38.0)), QUOTE)
+class TestDelivered:
+    def test_is_what_all_final_payouts_brought(self) -> None:
+        found = delivered_of(a_swap(("output", 60.05), ("output", 38.0)), QUOTE, [], [])
 
-    assert found is not None
-    assert (found.amount, found.difference) == (Decimal("98.05"), Decimal("-2.05"))
-    assert found.is_below_least
+        assert found is not None
+        assert found.amount == Figure("98.05", "USDC", "transactions")
+        assert found.difference.text == "-2.05"
+        assert found.is_below_least
+
+    @pytest.mark.parametrize("status", ["pending", "initiated"])
+    def test_is_nothing_while_a_payout_is_under_way(self, status: str) -> None:
+        swap = a_swap(("output", 100.1), status="ls_transfer_pending", of_all=status)
+
+        assert delivered_of(swap, QUOTE, [a_quote()], [PAID]) is None
+        assert under_way_of(swap) == [Figure("100.1", "USDC", "transaction-1")]
+
+    def test_is_nothing_before_a_payout(self) -> None:
+        assert delivered_of(a_swap(("input", 1.0)), QUOTE, [], []) is None
+        assert under_way_of(a_swap(("input", 1.0))) == []
+
+    def test_has_all_digits_of_the_entry_that_books_it(self) -> None:
+        quotes = [a_quote(receive=100_100_002)]
+        found = delivered_of(a_swap(("output", 100.1)), QUOTE, quotes, [EXECUTED, PAID])
+
+        assert found is not None
+        assert found.amount == Figure("100.100001", "USDC", "entry-paid")
+        assert found.difference == Figure("-0.000001", "USDC")
 
 
-def test_nothing_is_delivered_before_a_payout() -> None:
-    assert delivered_of(a_swap(("input", 1.0)), QUOTE) is None
+class TestProgress:
+    @pytest.mark.parametrize(
+        ("swap", "words"),
+        [
+            (a_swap(), None),
+            (a_swap(("input", 1.0), of_all="initiated"), "Deposit seen, confirming"),
+            (a_swap(("input", 0.1)), "Deposit confirmed"),
+            (a_swap(("input", 1.0), status="ls_transfer_pending"), "Payout follows"),
+            (
+                a_swap(("output", 1.0), status="ls_transfer_pending", of_all="pending"),
+                "Payout in preparation",
+            ),
+            (
+                a_swap(("output", 1.0), status="ls_transfer_pending", of_all="initiated"),
+                "Payout sent, confirming",
+            ),
+            (a_swap(("input", 1.0), status="pending_refund"), "Refund follows"),
+            (a_swap(("output", 1.0), status="completed"), None),
+        ],
+    )
+    def test_is_what_is_under_way_within_a_status(self, swap: Any, words: str | None) -> None:
+        assert progress_of(swap) == words
+
+
+class TestFigures:
+    def test_have_all_digits_and_lead_to_entries_with_exactly_them(self) -> None:
+        found = figures_of(a_swap(), QUOTE, [a_quote()], [EXECUTED, PAID])
+
+        assert found == {
+            "requested": Figure("1", "ETH", "entry-quote"),
+            "quoted": Figure("100.100001", "USDC"),
+            "least": Figure("99", "USDC"),
+            "service_fee": Figure("0.0001", "ETH"),
+            "network_fee": Figure("0.000000014354", "ETH"),
+            "all_fees": Figure("0.000100014354", "ETH", "entry-quote"),
+        }
+
+    def test_lead_to_no_entry_with_another_number(self) -> None:
+        ledger = [an_entry("other", "quote_executed", swap_liability=E18 - 1, fee_income=-1)]
+
+        found = figures_of(a_swap(), QUOTE, [a_quote()], ledger)
+
+        assert {one.part for one in found.values()} == {None}
+
+    @pytest.mark.parametrize("quotes", [[], [a_quote(revision=1)]])
+    def test_are_the_answers_where_no_quote_is_its_own(self, quotes: Any) -> None:
+        found = figures_of(a_swap(), QUOTE, quotes, [EXECUTED])
+
+        assert found["network_fee"] == Figure("0.00000002", "ETH")
+        assert found["all_fees"].part is None
+
+
+class TestNewPrices:
+    def test_name_what_was_asked_first(self) -> None:
+        quotes = [a_quote(), a_quote(1, requested=6 * 10**17, receive=60_000_000)]
+
+        found = repriced_of(a_swap(quote_revision=1), quotes)
+
+        assert found is not None
+        assert (found.requested.text, found.quoted.text) == ("1", "100.100001")
+        assert found.share == "60"
+
+    def test_have_no_share_where_the_whole_came_late(self) -> None:
+        found = repriced_of(a_swap(quote_revision=1), [a_quote(), a_quote(1, receive=1)])
+
+        assert found is not None
+        assert found.share is None
+
+    @pytest.mark.parametrize(
+        ("revision", "quotes"),
+        [
+            (0, [a_quote()]),
+            (0, []),
+            (1, [a_quote(1)]),
+            (1, [a_quote(requested=0), a_quote(1)]),
+            (0, [a_quote(), a_quote(1)]),
+        ],
+    )
+    def test_are_none_of_a_first_quote_and_of_an_unknown_one(
+        self, revision: int, quotes: Any
+    ) -> None:
+        assert repriced_of(a_swap(quote_revision=revision), quotes) is None
+
+    def test_mark_the_event_that_accepted_one(self) -> None:
+        events = [{"at": "2025-12-31T00:00:00Z"}, {"at": "2026-01-01T00:00:00+00:00"}]
+
+        shown = with_new_prices(events, a_swap(last_requoted_at=AT))
+
+        assert [one["is_repriced"] for one in shown] == [False, True]
+
+    @pytest.mark.parametrize(
+        ("part", "whole", "share"),
+        [(6, 10, "60"), (1, 3, "≈ 33.3"), (3, 2, "150"), (2, 2, None), (1, 10**9, "≈ 0")],
+    )
+    def test_have_a_share_in_percent(self, part: int, whole: int, share: str | None) -> None:
+        assert share_of(part, whole) == share
+
+
+def test_a_swap_without_an_address_comes_from_the_senders_of_its_deposits() -> None:
+    assert senders_of(a_swap(("input", 1.0), ("input", 2.0), ("output", 1.0))) == ["0xinput"]
+    assert senders_of(a_swap(("input", 1.0), source_address="0xown")) == ["0xown"]
+    assert senders_of(a_swap()) == []
 
 
 def test_a_refund_without_a_fee_is_no_fee() -> None:
     assert refund_fees_of(a_swap(("refund", 1.0))) == []
+
+
+def test_the_fee_of_a_refund_leads_to_its_entry() -> None:
+    assert refund_fees_part([EXECUTED]) == "transactions"
+    assert refund_fees_part([an_entry("cost", "refund_cost", gas_recovered=-1)]) == "entry-cost"
 
 
 @pytest.mark.parametrize(("units", "is_balanced"), [("-5", True), ("-4", False)])
@@ -68,40 +261,12 @@ def test_postings_add_up_to_zero_in_each_token(units: str, *, is_balanced: bool)
     assert [one["is_balanced"] for one in with_sums([{"postings": postings}])] == [is_balanced]
 
 
-def an_entry(id: str, *accounts: str) -> Any:
-    return {"id": id, "postings": [{"account": account} for account in accounts]}
+def test_entries_have_words_beside_the_names_of_the_api() -> None:
+    entries = [EXECUTED, {**an_entry("new", "some_reason", some_account=1), "network": None}]
 
+    known, new = with_names(entries, {"N": "Network"})
 
-def test_figures_lead_to_what_was_booked_and_paid() -> None:
-    swap = a_swap(("input", 1.0), ("output", 2.0))
-    ledger = [
-        an_entry("deposit", "custody", "swap_liability"),
-        an_entry("quote", "swap_liability", "position", "fee_income"),
-        an_entry("refund", "swap_liability", "gas_recovered"),
-    ]
-
-    assert made_of(swap, ledger) == {
-        "requested": "transaction-1",
-        "quote": "entry-quote",
-        "fees": "entry-quote",
-        "refund_fees": "entry-refund",
-        "delivered": "transaction-2",
-    }
-
-
-def test_figures_lead_to_the_answer_before_anything_is_booked() -> None:
-    found = made_of(a_swap(), [])
-
-    assert {found[name] for name in ("requested", "quote", "fees", "delivered")} == {"raw"}
-
-
-def test_a_sum_of_several_transactions_leads_to_their_table() -> None:
-    swap = a_swap(("input", 0.4), ("input", 0.6), ("output", 2.0), ("output", 1.0))
-
-    found = made_of(swap, [])
-
-    assert (found["requested"], found["delivered"]) == ("transactions", "transactions")
-
-
-def test_what_was_requested_is_not_made_of_a_part_of_it() -> None:
-    assert made_of(a_swap(("input", 0.4)), [])["requested"] == "raw"
+    assert (known["name"], known["network_name"]) == ("Quote executed", "Network")
+    assert known["postings"][0]["account_name"] == "Owed for this swap"
+    assert (new["name"], new["network_name"]) == ("Some reason", None)
+    assert new["postings"][0]["account_name"] == "Some account"

@@ -30,6 +30,9 @@ from swap_settler.settling.usecases import requote_swaps
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
+QUOTES = sql("""
+SELECT revision, quote ->> 'receive_base_units' AS receive FROM swap_quote ORDER BY revision
+""")
 
 
 @pytest.fixture
@@ -76,6 +79,17 @@ async def test_is_applied_once_by_many(run: Settler, books: PostgresBooks) -> No
 
     swap = await books.swap()
     assert (swap.quote.revision, len(swap.intents)) == (1, 1)
+
+
+async def test_stores_the_quote_that_was_replaced(run: Settler, engine: Engine) -> None:
+    run.quoter.share_ppm = 995_000
+
+    await run.requote_swaps()
+
+    async with engine.connect() as connection:
+        found = await connection.execute(QUOTES)
+        quotes = [(row.revision, row.receive) for row in found]
+    assert quotes == [(0, str(PAYOUT)), (1, "995000")]
 
 
 async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks) -> None:

@@ -47,6 +47,20 @@ class LedgerTransactionModel(PublicModel):
     postings: list[LedgerPostingModel]
 
 
+class QuoteRevisionModel(PublicModel):
+    """What one quote of a swap was for: money that differs from it gets another one."""
+
+    revision: int  # 0 for the quote of the creation
+    source_decimals: int  # of requested amount and fees
+    destination_decimals: int  # of what is received
+    requested_in_base_units: str
+    receive_in_base_units: str
+    min_receive_in_base_units: str
+    service_fee_in_base_units: str
+    blockchain_fee_in_base_units: str
+    total_fee_in_base_units: str  # the sum of the two
+
+
 class TransactionStatusModel(PublicModel):
     """`GET /transaction_status`."""
 

@@ -58,6 +58,7 @@ class PaySwapModel(PublicModel):
     destination_network: NetworkModel
     destination_token: TokenModel
     requested_amount: float
+    first_requested_amount: float | None  # of a quote that another sum, or a late one, replaced
     receive_amount: float
     min_receive_amount: float
     refuel: TokenWithAmountModel | None

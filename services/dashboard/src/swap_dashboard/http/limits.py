@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from starlette.requests import Request
@@ -23,10 +24,14 @@ class LimitPages:
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
         app = member.app_of(request)
-        limits = await member.api.get(f"/apps/{app['id']}/limits")
+        limits, networks = await asyncio.gather(
+            member.api.get(f"/apps/{app['id']}/limits"),
+            member.api.get(f"/apps/{app['id']}/networks"),
+        )
+        names = {one["name"]: one["display_name"] for one in networks.data}
         return self._layout.of_member(
             "limits.html",
-            {"limits": limits.data},
+            {"limits": limits.data, "network_names": names},
             member=member,
             app=app,
             title="Limits and usage",

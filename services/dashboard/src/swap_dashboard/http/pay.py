@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
@@ -23,6 +24,7 @@ from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import last_event_id
+from swap_dashboard.http.swap_view import share_of
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
 from swap_dashboard.ports import ApiAway, ApiRefused, Clock
@@ -162,9 +164,14 @@ class PayPages:
         now = self._clock()
         uri = pay_view.payment_uri(swap, now)
         page_url = f"{self._public_url}/pay/{payer.swap_id}?token={payer.token}"
+        kind = pay_view.action_kind(swap, now)
         values = {
             "swap": swap,
-            "kind": pay_view.action_kind(swap, now),
+            "kind": kind,
+            "waits_for": pay_view.waits_for(swap),
+            "repriced": repriced_text(texts()[language], swap),
+            "is_refund_shown": pay_view.is_refund_shown(swap, kind),
+            "refund_words": pay_view.refund_words(swap, now),
             "stages": pay_view.stages(swap),
             "timeline": pay_view.timeline(swap["timeline"]),
             "left_seconds": pay_view.left_seconds(swap, now),
@@ -279,6 +286,20 @@ def language_of(request: Request) -> str:
 def problem_text(t: Mapping[str, Any], refusal: ApiRefused) -> str:
     """Return why an address is not taken, in the reader's language where it has words for it."""
     return str(t["problems"].get(refusal.code, refusal.message))
+
+
+def repriced_text(t: Mapping[str, Any], swap: Mapping[str, Any]) -> str | None:
+    """Return that another quote replaced the first one; None where that holds or was for any."""
+    first = swap.get("first_requested_amount")  # none from an api of an earlier version
+    if not first:
+        return None
+    came, whole = (Decimal(str(one)) for one in (swap["requested_amount"], first))
+    share, symbol = share_of(came, whole), swap["source_token"]["symbol"]
+    if share is None:
+        return str(t["repriced_late"])
+    came_text, whole_text = (f"{localized(amount(one), t)} {symbol}" for one in (came, whole))
+    text: str = t["repriced_part"]
+    return text.format(came=came_text, requested=whole_text, share=localized(share, t))
 
 
 def localized(number: str, t: Mapping[str, Any]) -> str:

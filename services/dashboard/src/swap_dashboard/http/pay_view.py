@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -65,6 +66,37 @@ def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": n, "state": s} for n, s in zip(STAGES, states, strict=True)]
 
 
+def waits_for(swap: Mapping[str, Any]) -> str:
+    """Return the name of the text that says what a swap waits for: more than its status does."""
+    status = swap["status"]
+    deposits, payouts = (
+        [one for one in swap["transactions"] if one["type"] == kind] for kind in ("input", "output")
+    )
+    if status == WAITING and deposits:
+        if _sum(deposits) < Decimal(str(swap["requested_amount"])):
+            return "part"
+        return status if _are_final(deposits) else "confirming"
+    if status == PAYING and (payouts or (deposits and _are_final(deposits))):
+        is_sent = any(one["status"] != "pending" for one in payouts)
+        return "payout_sent" if is_sent else "payout_prepared"
+    return str(status)
+
+
+def refund_words(swap: Mapping[str, Any], now: datetime) -> str:
+    """Return the case of the refund address; a swap whose time is over is like an expired one."""
+    is_late = left_seconds(swap, now) == 0 and not swap["transactions"]
+    return "expired" if is_late else str(swap["status"])
+
+
+def is_refund_shown(swap: Mapping[str, Any], kind: str) -> bool:
+    """Return whether the refund address still matters."""
+    if kind != "none":
+        return True
+    if swap["status"] in ("completed", "failed"):
+        return bool(swap["status"] == "failed")
+    return bool(swap["refund_address"])
+
+
 def timeline(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the moves between statuses, each with how long it lasted."""
     return timeline_of([event for event in events if is_move(event)])
@@ -112,6 +144,14 @@ def payment_uri(swap: Mapping[str, Any], now: datetime) -> str | None:
 def sent_exactly(swap: Mapping[str, Any]) -> bool:
     """Return whether the swap is for an amount, and not for whatever comes."""
     return bool(swap["requested_amount"])
+
+
+def _sum(transactions: Sequence[Mapping[str, Any]]) -> Decimal:
+    return sum((Decimal(str(one["amount"])) for one in transactions), Decimal(0))
+
+
+def _are_final(transactions: Sequence[Mapping[str, Any]]) -> bool:
+    return all(one["status"] == "completed" for one in transactions)
 
 
 def _is_by_wallet(action: Mapping[str, Any] | None) -> bool:

@@ -61,6 +61,7 @@ class Pages:
             "cut": cut,
             "moment": moment,
             "age": self._age,
+            "age_seconds": self._age_seconds,
             "duration": duration,
             "seconds": lambda value: length(timedelta(seconds=int(value))),
             "shorten_amount": shorten_amount,
@@ -90,6 +91,9 @@ class Pages:
 
     def _age(self, value: str | datetime) -> str:
         return age(self._clock() - to_moment(value))
+
+    def _age_seconds(self, value: str | datetime) -> int:
+        return int((self._clock() - to_moment(value)).total_seconds())
 
 
 def to_moment(value: str | datetime) -> datetime:

@@ -1,16 +1,38 @@
-"""The sums on a swap's page: requested and received, quoted and delivered."""
+"""The figures on a swap's page: what was asked, quoted, delivered and charged."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from typing import Any, Final
 
-ANSWER: Final = "raw"  # the part of the page with the api's answer
+from swap_dashboard.http.rendering import amount, exact_amount, to_moment
+
 WAITING: Final = "user_transfer_pending"
+ENDS: Final = ("completed", "failed", "expired", "refunded")
+TENTH: Final = Decimal("0.1")
+# The figures of a quote: its name here, in the api's answer, in the list of quotes, whether it is
+# in the source token, and the account of the ledger that has it.
+FIGURES: Final = (
+    ("requested", "requested_amount", "requested_in_base_units", True, "swap_liability"),
+    ("quoted", "receive_amount", "receive_in_base_units", False, "swap_liability"),
+    ("least", "min_receive_amount", "min_receive_in_base_units", False, None),
+    ("service_fee", "service_fee", "service_fee_in_base_units", True, None),
+    ("network_fee", "blockchain_fee", "blockchain_fee_in_base_units", True, None),
+    ("all_fees", "total_fee", "total_fee_in_base_units", True, "fee_income"),
+)
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """An amount with all of its digits, and the part of the page that has exactly it."""
+
+    text: str
+    symbol: str
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +46,20 @@ class Deposited:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What was paid out against the quote."""
+    """What final payouts have brought, against the quote."""
 
-    amount: Decimal
-    token: Row
-    difference: Decimal
+    amount: Figure
+    difference: Figure
     is_below_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repriced:
+    """The first quote of a swap whose money differed from it, or came late."""
+
+    requested: Figure
+    quoted: Figure
+    share: str | None  # in percent, of what was swapped; None when it is the amount that was asked
 
 
 def deposited_of(swap: Row) -> Deposited | None:
@@ -41,18 +71,101 @@ def deposited_of(swap: Row) -> Deposited | None:
     return Deposited(requested, received, requested - received)
 
 
-def delivered_of(swap: Row, quote: Row) -> Delivered | None:
-    """Return what was paid out; None before a payout."""
-    outputs = of_type(swap, "output")
-    amount = sum_of(outputs, "amount")
-    if amount is None:
+def progress_of(swap: Row) -> str | None:
+    """Return what is under way within a status; None where the status says it all."""
+    match swap["status"]:
+        case "user_transfer_pending":
+            deposits = of_type(swap, "input")
+            if not deposits:
+                return None
+            return "Deposit confirmed" if _are_final(deposits) else "Deposit seen, confirming"
+        case "ls_transfer_pending":
+            return _payment_progress("Payout", of_type(swap, "output"))
+        case "pending_refund":
+            return _payment_progress("Refund", of_type(swap, "refund"))
+        case _:
+            return None
+
+
+def figures_of(swap: Row, quote: Row, quotes: Sequence[Row], ledger: Sequence[Row]) -> Any:
+    """Return the figures of the present quote by their names.
+
+    They are exact where the list of quotes has it. The api's answer alone is cut off, or rounded up
+    for fees, at the token's precision.
+    """
+    exact = _present(swap, quotes)
+    return {
+        name: Figure(amount(quote[member]), _token(swap, is_source=is_source)["symbol"])
+        if exact is None
+        else _exact(swap, exact, units, ledger, is_source=is_source, account=account)
+        for name, member, units, is_source, account in FIGURES
+    }
+
+
+def repriced_of(swap: Row, quotes: Sequence[Row]) -> Repriced | None:
+    """Return what was quoted first; None where that quote holds, or is not known."""
+    present = _present(swap, quotes)
+    if present is None or quotes[0]["revision"] != 0 or present["revision"] == 0:
         return None
-    return Delivered(
-        amount,
-        outputs[0]["token"],
-        amount - Decimal(str(quote["receive_amount"])),
-        amount < Decimal(str(quote["min_receive_amount"])),
+    first = quotes[0]
+    requested = int(first["requested_in_base_units"])
+    if not requested:
+        return None  # it was for any amount
+    return Repriced(
+        _exact(swap, first, "requested_in_base_units", is_source=True),
+        _exact(swap, first, "receive_in_base_units", is_source=False),
+        share_of(int(present["requested_in_base_units"]), requested),
     )
+
+
+def share_of(part: int | Decimal, whole: int | Decimal) -> str | None:
+    """Return a part in percent, and whether digits are left out; None where it is the whole."""
+    if part == whole:
+        return None
+    percent = Decimal(100 * part) / Decimal(whole)
+    shown = percent.quantize(TENTH, rounding=ROUND_DOWN)
+    text = f"{shown:f}".removesuffix(".0")
+    return text if shown == percent else f"≈ {text}"
+
+
+def delivered_of(
+    swap: Row, quote: Row, quotes: Sequence[Row], ledger: Sequence[Row]
+) -> Delivered | None:
+    """Return what final payouts brought; None before there is one."""
+    outputs = [one for one in of_type(swap, "output") if one["status"] == "completed"]
+    if not outputs:
+        return None
+    exact = _present(swap, quotes)
+    booked = [entry for entry in ledger if entry["reason"] == "payout_final"]
+    symbol = outputs[0]["token"]["symbol"]
+    if exact is None or len(booked) != len(outputs):
+        paid = sum_of(outputs, "amount") or Decimal(0)
+        numbers = [n for n, one in enumerate(swap["transactions"], start=1) if one in outputs]
+        part = f"transaction-{numbers[0]}" if len(numbers) == 1 else "transactions"
+        return Delivered(
+            Figure(amount(paid), symbol, part),
+            Figure(amount(paid - Decimal(str(quote["receive_amount"]))), symbol),
+            paid < Decimal(str(quote["min_receive_amount"])),
+        )
+    units = sum(_units(entry, "in_flight") for entry in booked)
+    decimals = exact["destination_decimals"]
+    difference = units - int(exact["receive_in_base_units"])
+    part = f"entry-{booked[0]['id']}" if len(booked) == 1 else "ledger"
+    return Delivered(
+        Figure(exact_amount(str(units), decimals), symbol, part),
+        Figure(exact_amount(str(difference), decimals), symbol),
+        units < int(exact["min_receive_in_base_units"]),
+    )
+
+
+def under_way_of(swap: Row) -> Sequence[Figure]:
+    """Return the payouts that are not final yet, of a swap that goes on."""
+    numbered = enumerate(swap["transactions"], start=1)
+    return [
+        Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}")
+        for number, one in numbered
+        if one["type"] == "output" and one["status"] != "completed" and swap["status"] not in ENDS
+    ]
 
 
 def refund_fees_of(swap: Row) -> Sequence[Row]:
@@ -60,36 +173,27 @@ def refund_fees_of(swap: Row) -> Sequence[Row]:
     return [one for one in of_type(swap, "refund") if one["fee_amount"] is not None]
 
 
-def made_of(swap: Row, ledger: Sequence[Row]) -> dict[str, str]:
-    """Return the part of the page that each figure is made of: an entry, or a transaction.
-
-    What is not booked yet stands in the quote, in the API's answer.
-    """
-    is_paid = sum_of(of_type(swap, "input"), "amount") == Decimal(
-        str(swap["requested_amount"] or 0)
-    )
-    return {
-        "requested": _part_with(swap, "input") if is_paid else ANSWER,
-        "quote": _entry_with(ledger, "position") or ANSWER,
-        "fees": _entry_with(ledger, "fee_income") or ANSWER,
-        "refund_fees": _entry_with(ledger, "gas_recovered") or "transactions",
-        "delivered": _part_with(swap, "output"),
-    }
+def refund_fees_part(ledger: Sequence[Row]) -> str:
+    """Return the part of the page that has the cost of a refund."""
+    found = (entry for entry in ledger if _units(entry, "gas_recovered"))
+    entry = next(found, None)
+    return "transactions" if entry is None else f"entry-{entry['id']}"
 
 
-def _part_with(swap: Row, kind: str) -> str:
-    """Return where the transactions of one type stand: a row, or the table of several."""
-    numbers = [n for n, one in enumerate(swap["transactions"], start=1) if one["type"] == kind]
-    if not numbers:
-        return ANSWER
-    return f"transaction-{numbers[0]}" if len(numbers) == 1 else "transactions"
+def senders_of(swap: Row) -> Sequence[str]:
+    """Return where a swap is paid from: its own address, or the senders of its deposits."""
+    if swap["source_address"]:
+        return [swap["source_address"]]
+    return list(dict.fromkeys(one["from"] for one in of_type(swap, "input") if one["from"]))
 
 
-def _entry_with(ledger: Sequence[Row], account: str) -> str | None:
-    """Return the first entry that changes an account."""
-    entries = (e for e in ledger if any(p["account"] == account for p in e["postings"]))
-    found = next(entries, None)
-    return None if found is None else f"entry-{found['id']}"
+def with_new_prices(timeline: Iterable[Row], swap: Row) -> list[dict[str, Any]]:
+    """Return the events of a swap, each with whether another quote was accepted by it."""
+    last = swap["last_requoted_at"]
+    return [
+        {**event, "is_repriced": bool(last) and to_moment(event["at"]) == to_moment(last)}
+        for event in timeline
+    ]
 
 
 def is_unconfirmed(swap: Row) -> bool:
@@ -97,16 +201,14 @@ def is_unconfirmed(swap: Row) -> bool:
     return any(one["status"] != "completed" for one in swap["transactions"])
 
 
+def is_over(swap: Row) -> bool:
+    """Whether nothing more is expected of a swap."""
+    return swap["status"] in ENDS
+
+
 def with_sums(entries: Sequence[Row]) -> list[dict[str, Any]]:
     """Return the ledger's entries, each with whether its postings add up to zero."""
     return [{**entry, "is_balanced": _is_balanced(entry["postings"])} for entry in entries]
-
-
-def _is_balanced(postings: Sequence[Row]) -> bool:
-    sums: dict[tuple[str, str], int] = defaultdict(int)
-    for posting in postings:
-        sums[posting["network"], posting["token"]] += int(posting["amount_in_base_units"])
-    return not any(sums.values())
 
 
 def of_type(swap: Row, kind: str) -> Sequence[Row]:
@@ -118,3 +220,65 @@ def sum_of(transactions: Sequence[Row], member: str) -> Decimal | None:
     """Return the sum of an amount; None where no transaction has it."""
     amounts = [Decimal(str(one[member])) for one in transactions if one[member] is not None]
     return sum(amounts, Decimal(0)) if amounts else None
+
+
+def _payment_progress(name: str, payments: Sequence[Row]) -> str:
+    if _are_final(payments):
+        return f"{name} follows" if not payments else f"{name} confirmed"
+    is_sent = any(one["status"] == "initiated" for one in payments)
+    return f"{name} sent, confirming" if is_sent else f"{name} in preparation"
+
+
+def _are_final(transactions: Sequence[Row]) -> bool:
+    return all(one["status"] == "completed" for one in transactions)
+
+
+def _present(swap: Row, quotes: Sequence[Row]) -> Row | None:
+    """Return the quote that the swap shows: the list may be older or newer than it."""
+    return next((one for one in quotes if one["revision"] == swap["quote_revision"]), None)
+
+
+def _token(swap: Row, *, is_source: bool) -> Row:
+    token: Row = swap["source_token" if is_source else "destination_token"]
+    return token
+
+
+def _exact(
+    swap: Row,
+    quote: Row,
+    member: str,
+    ledger: Sequence[Row] = (),
+    *,
+    is_source: bool,
+    account: str | None = None,
+) -> Figure:
+    units = int(quote[member])
+    decimals = quote["source_decimals" if is_source else "destination_decimals"]
+    agreed = (entry for entry in reversed(ledger) if entry["reason"] == "quote_executed")
+    entry = next((e for e in agreed if account and _has(e, account, units)), None)
+    part = None if entry is None else f"entry-{entry['id']}"
+    symbol = _token(swap, is_source=is_source)["symbol"]
+    return Figure(exact_amount(str(units), decimals), symbol, part)
+
+
+def _has(entry: Row, account: str, units: int) -> bool:
+    """Whether an entry changes an account by exactly an amount, in either direction."""
+    return any(
+        posting["account"] == account and abs(int(posting["amount_in_base_units"])) == units
+        for posting in entry["postings"]
+    )
+
+
+def _units(entry: Row, account: str) -> int:
+    return sum(
+        int(posting["amount_in_base_units"])
+        for posting in entry["postings"]
+        if posting["account"] == account
+    )
+
+
+def _is_balanced(postings: Sequence[Row]) -> bool:
+    sums: dict[tuple[str, str], int] = defaultdict(int)
+    for posting in postings:
+        sums[posting["network"], posting["token"]] += int(posting["amount_in_base_units"])
+    return not any(sums.values())

@@ -16,6 +16,7 @@ from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http import swap_view
 from swap_dashboard.http.event_streams import EventStream, open_stream
 from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.ledger_names import with_names
 from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.pay_view import explorer_link, qr_code
 from swap_dashboard.http.rendering import STATUS_ORDER
@@ -99,25 +100,31 @@ class SwapPages:
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         path = f"/apps/{app['id']}/swaps/{swap_id}"
-        read, events, ledger, webhooks, pay_url = await asyncio.gather(
+        read, events, ledger, quotes, webhooks, pay_url = await asyncio.gather(
             member.api.get(path),
             member.api.get(f"{path}/events"),
             member.api.get(f"{path}/ledger"),
+            _quotes_of(member, path),
             _webhooks_of(member, str(app["id"]), path),
             _pay_url(member, path),
         )
+        swap, quote, booked = read.data["swap"], read.data["quote"], ledger.data
         values = {
             "document": read.data,
-            "swap": read.data["swap"],
-            "quote": read.data["quote"],
-            "timeline": timeline_of(events.data),
-            "ledger": swap_view.with_sums(ledger.data),
-            "deposited": swap_view.deposited_of(read.data["swap"]),
-            "delivered": swap_view.delivered_of(read.data["swap"], read.data["quote"]),
-            "refund_fees": swap_view.refund_fees_of(read.data["swap"]),
-            "made_of": swap_view.made_of(read.data["swap"], ledger.data),
-            "is_unconfirmed": swap_view.is_unconfirmed(read.data["swap"]),
-            "explorer_link": explorer_link,
+            "swap": swap,
+            "quote": quote,
+            "timeline": swap_view.with_new_prices(timeline_of(events.data), swap),
+            "ledger": with_names(swap_view.with_sums(booked), _network_names(swap)),
+            "deposited": swap_view.deposited_of(swap),
+            "progress": swap_view.progress_of(swap),
+            "repriced": swap_view.repriced_of(swap, quotes),
+            "figures": swap_view.figures_of(swap, quote, quotes, booked),
+            "delivered": swap_view.delivered_of(swap, quote, quotes, booked),
+            "under_way": swap_view.under_way_of(swap),
+            "senders": swap_view.senders_of(swap),
+            "refund_fees": swap_view.refund_fees_of(swap),
+            "refund_fees_part": swap_view.refund_fees_part(booked),
+            **_shown_transactions(swap),
             "pay_url": pay_url,
             "pay_qr": pay_url and qr_code(pay_url),
             **webhooks,
@@ -133,11 +140,7 @@ class SwapPages:
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         swap = (await member.api.get(f"/apps/{app['id']}/swaps/{swap_id}")).data["swap"]
-        values = {
-            "swap": swap,
-            "is_unconfirmed": swap_view.is_unconfirmed(swap),
-            "explorer_link": explorer_link,
-        }
+        values = {"swap": swap, **_shown_transactions(swap)}
         return self._layout.of_member(
             "swap_transactions.html", values, member=member, app=app, title="Swap", section="swaps"
         )
@@ -227,6 +230,30 @@ async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
         if error.status == HTTPStatus.NOT_FOUND:
             return None
         raise
+
+
+def _shown_transactions(swap: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "is_unconfirmed": swap_view.is_unconfirmed(swap),
+        "is_over": swap_view.is_over(swap),
+        "explorer_link": explorer_link,
+    }
+
+
+def _network_names(swap: Mapping[str, Any]) -> Mapping[str, str]:
+    networks = swap["source_network"], swap["destination_network"]
+    return {one["name"]: one["display_name"] for one in networks}
+
+
+async def _quotes_of(member: Member, path: str) -> Sequence[Mapping[str, Any]]:
+    """Return the quotes of a swap; none from an api of an earlier version."""
+    try:
+        quotes: Sequence[Mapping[str, Any]] = (await member.api.get(f"{path}/quotes")).data
+    except ApiRefused as refusal:
+        if refusal.status == HTTPStatus.NOT_FOUND:
+            return ()
+        raise
+    return quotes
 
 
 async def _pay_url(member: Member, path: str) -> str | None:

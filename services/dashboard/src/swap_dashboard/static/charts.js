@@ -3,13 +3,25 @@
 
 const HEIGHT = 168;
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 const shown = (value, unit) => {
   if (unit === "$") return `$${short.format(value)}`;
   if (unit === "s" && value >= 60) return `${short.format(value / 60)} min`;
   return `${short.format(value)}${unit ? ` ${unit}` : ""}`;
 };
+
+// The top of an axis: a round number, so that the highest line of the grid is above the data.
+const TOPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+const topOf = (high, isCount) => {
+  if (!(high > 0)) return 1;
+  const size = 10 ** Math.floor(Math.log10(high));
+  const top = size * TOPS.find((one) => one * size >= high);
+  return isCount ? Math.ceil(top) : top;
+};
+// Counts have no halves.
+const COUNT_STEPS = [1, 2, 5].flatMap((one) => [0, 1, 2, 3, 4, 5, 6].map((zeros) => one * 10 ** zeros))
+  .sort((one, other) => one - other);
 
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
 const hour = new Intl.DateTimeFormat("en", {
@@ -49,6 +61,10 @@ const draw = (figure) => {
   const rows = [...document.getElementById(figure.dataset.chart).tBodies[0].rows];
   const at = rows.map((row) => Date.parse(row.dataset.at) / 1000);
   const [drawn, values] = series(figure, rows);
+  if (!values.flat().some(Boolean)) {
+    figure.textContent = "Nothing to show yet.";
+    return null;
+  }
   const axis = {
     stroke: color("--muted"),
     grid: { stroke: color("--line"), width: 1 },
@@ -56,6 +72,7 @@ const draw = (figure) => {
     font: `11px ${color("--sans")}`,
   };
   const unit = figure.dataset.unit || "";
+  const isCount = unit === "";
   const format = Number(figure.dataset.step) < DAY ? hour : day;
   const moment = (seconds) => format.format(new Date(seconds * 1000));
   const options = {
@@ -65,12 +82,12 @@ const draw = (figure) => {
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: {
       x: { range: (_, low, high) => [low - figure.dataset.step / 2, high + figure.dataset.step / 2] },
-      y: { range: (_, low, high) => [0, Number(figure.dataset.top) || high * 1.1 || 1] },
+      y: { range: (_, low, high) => [0, Number(figure.dataset.top) || topOf(high, isCount)] },
     },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     axes: [
-      { ...axis, grid: { show: false }, size: 28, values: (_, splits) => splits.map(moment) },
-      { ...axis, size: 56, values: (_, splits) => splits.map((value) => shown(value, unit)) },
+      { ...axis, grid: { show: false }, size: 34, gap: 11, values: (_, splits) => splits.map(moment) },
+      { ...axis, size: 56, ...(isCount && { incrs: COUNT_STEPS }), values: (_, splits) => splits.map((value) => shown(value, unit)) },
     ],
     padding: [8, 8, 0, 0],
     series: [{}, ...drawn],

@@ -50,6 +50,25 @@ function followStream(address, onEvent) {
   open();
 }
 
+// Ages go on by the time that passed since they were rendered: the clocks of browser and server may
+// differ. A text node is changed in place, so that a selection stays.
+const AGE_UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+const firstSeen = new WeakMap();
+function showAge(element) {
+  const now = Date.now();
+  if (!firstSeen.has(element)) firstSeen.set(element, now);
+  const age = Number(element.dataset.age) + Math.floor((now - firstSeen.get(element)) / 1000);
+  const seconds = Math.abs(age);
+  const [size, unit] = AGE_UNITS.find(([size]) => seconds >= size) ?? AGE_UNITS.at(-1);
+  const length = `${Math.floor(seconds / size)} ${unit}`;
+  const text = age < 0 ? `in ${length}` : `${length} ago`;
+  if (element.textContent !== text) element.firstChild.data = text;
+}
+const showAges = () => document.querySelectorAll("time[data-age]").forEach(showAge);
+showAges();
+setInterval(showAges, 1000);
+document.addEventListener("visibilitychange", showAges);
+
 // Replaces the cells that have another text.
 function updateCells(row, fresh) {
   [...row.cells].forEach((cell, number) => {

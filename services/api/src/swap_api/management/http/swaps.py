@@ -35,7 +35,12 @@ from swap_api.swaps.http.routes import PRICE_REFUSALS
 from swap_api.swaps.http.swaps import SwapEndpoints
 from swap_api.swaps.usecases.read_swap_states import LOOKS_MAX
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel, SwapStateModel
+from swap_contracts.public.lookups import (
+    LedgerTransactionModel,
+    QuoteRevisionModel,
+    SwapEventModel,
+    SwapStateModel,
+)
 from swap_contracts.public.management import WebhookMessageModel
 from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapModel
 from swap_contracts.public.pay import PayLinkModel
@@ -89,6 +94,9 @@ class ManagedSwapEndpoints:
 
     async def ledger(self, request: Request, context: Context) -> Response:
         return await self._history.ledger(request, await self._as_app(request, context))
+
+    async def quotes(self, request: Request, context: Context) -> Response:
+        return await self._history.quotes(request, await self._as_app(request, context))
 
     async def webhooks(self, request: Request, context: Context) -> Response:
         caller = (await self._as_app(request, context)).caller
@@ -218,6 +226,12 @@ def managed_swap_endpoints(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             list[LedgerTransactionModel],
         ),
         get_endpoint(
+            f"{SWAP}/quotes",
+            swaps.quotes,
+            "List the quotes of an app's swap: the first one, and each that replaced it",
+            list[QuoteRevisionModel],
+        ),
+        reading(
             f"{SWAP}/webhooks",
             swaps.webhooks,
             "List the webhook messages about an app's swap, oldest first, with every attempt",

@@ -9,7 +9,7 @@ import orjson
 
 from swap_api.read_model.swaps import StoredSwap
 from swap_api.swaps.adapters.rendering import JsonRendering
-from swap_api.swaps.decide.history import SwapEvent
+from swap_api.swaps.decide.history import QuoteRevision, SwapEvent
 from swap_contracts.public.pay import PayTransactionModel
 
 OF_SWAP: Final = (
@@ -43,6 +43,7 @@ class JsonPayRendering:
         stored: StoredSwap,
         heads: Mapping[str, int],
         events: Sequence[SwapEvent],
+        quotes: Sequence[QuoteRevision],
         *,
         next_action: bytes,
         refund_address: str | None,
@@ -56,6 +57,9 @@ class JsonPayRendering:
         swap, quote = read["swap"], read["quote"]
         shown = {name: swap[name] for name in OF_SWAP}
         shown |= {name: quote[name] for name in OF_QUOTE}
+        replaced = quotes if swap["quote_revision"] else ()
+        first = next((one for one in replaced if one.revision == 0), None)
+        shown["first_requested_amount"] = first and self._rendering.requested_amount(first)
         shown["expires_at"] = stored.expires_at.isoformat()
         shown["refuel"] = read["refuel"]
         shown["refund_address"] = refund_address

@@ -51,9 +51,10 @@ class ReadSwapForPayer:
         :raises ApiRefusal: for a source address that is none.
         """
         stored = await self._read_caught_up.by_id(holder.caller, swap_id)
-        action, events, refund_address, frame_origins = await asyncio.gather(
+        action, events, quotes, refund_address, frame_origins = await asyncio.gather(
             self._action(stored, swap_id, source_address),
             self._history.events(swap_id),
+            self._history.quotes(swap_id),
             self._refund_addresses.of_swap(swap_id),
             self._frame_origins.of_app(stored.app_id),
         )
@@ -62,6 +63,7 @@ class ReadSwapForPayer:
             stored,
             heads,
             events,
+            quotes,
             next_action=action,
             refund_address=refund_address,
             may_set_refund_address=holder.may_set_refund_address and refund_address is None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from swap_api.swaps.decide.history import Posting, SwapEvent
+from swap_api.swaps.decide.history import Posting, QuoteRevision, SwapEvent
 from swap_chains.evm.transaction_lookup import LocatedTransaction, TransactionState
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.stored_amounts import amount_members, symbol_or_address
@@ -45,6 +45,11 @@ def render_ledger(postings: Sequence[Posting], public: PublicCatalogue) -> bytes
             )
         ]
     )
+
+
+def render_quotes(quotes: Sequence[QuoteRevision]) -> bytes:
+    """Return the figures of each quote in base units, which are exact."""
+    return orjson.dumps([_quote(one) for one in quotes])
 
 
 def render_transaction(
@@ -90,6 +95,20 @@ def _transaction(shown: Mapping[str, Any]) -> dict[str, Any]:
         "is_completed": is_completed,
         "confirmations": shown["confirmations"],
         "max_confirmations": shown["max_confirmations"],
+    }
+
+
+def _quote(one: QuoteRevision) -> dict[str, Any]:
+    return {
+        "revision": one.revision,
+        "source_decimals": one.source_decimals,
+        "destination_decimals": one.destination_decimals,
+        "requested_in_base_units": str(one.requested_base_units),
+        "receive_in_base_units": str(one.receive_base_units),
+        "min_receive_in_base_units": str(one.min_receive_base_units),
+        "service_fee_in_base_units": str(one.service_fee_base_units),
+        "blockchain_fee_in_base_units": str(one.blockchain_fee_base_units),
+        "total_fee_in_base_units": str(one.total_fee_base_units),
     }
 
 

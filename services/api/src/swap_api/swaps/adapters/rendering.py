@@ -24,12 +24,13 @@ from swap_api.swaps.adapters.history_rendering import (
     render_event,
     render_ledger,
     render_located,
+    render_quotes,
     render_transaction,
 )
 from swap_api.swaps.adapters.price_ranges import PriceRanges
 from swap_api.swaps.adapters.ready_prices import ReadyPrices
 from swap_api.swaps.adapters.status_rendering import render_status
-from swap_api.swaps.decide.history import Posting, SwapEvent
+from swap_api.swaps.decide.history import Posting, QuoteRevision, SwapEvent
 from swap_api.swaps.decide.network_states import NetworkState
 from swap_api.swaps.decide.orders import ReadAmount
 from swap_api.swaps.decide.reach import Reached
@@ -146,6 +147,17 @@ class JsonRendering:
 
     def ledger(self, postings: Sequence[Posting]) -> bytes:
         return render_ledger(postings, self._public)
+
+    def requested_amount(self, quote: QuoteRevision) -> float | None:
+        """Return what a quote is for; None where its token has left the catalogue."""
+        facts = self._public.find_token(quote.source_network, quote.source_token)
+        if facts is None:
+            return None
+        units, decimals = quote.requested_base_units, quote.source_decimals
+        return amount_down(units, decimals=decimals, precision=facts.precision)
+
+    def quotes(self, quotes: Sequence[QuoteRevision]) -> bytes:
+        return render_quotes(quotes)
 
     def transaction(
         self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str

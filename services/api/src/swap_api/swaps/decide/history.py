@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
+
+# Entries of one database transaction have one time. Their reasons, in the order in which one
+# follows from another: what ends, what came in or was lost, what was agreed, what is to be paid.
+REASONS: Final = (
+    *("payout_final", "partner_fee_earned", "refund_final", "refuel_final", "claim_final"),
+    *("payout_released", "refund_released", "refuel_released", "claim_released"),
+    *("refund_cost_reversed", "refuel_unbought", "quote_reversed", "unclaimed", "claim_reversed"),
+    *("lost", "refuel_lost", "refuel_kept", "credit_reversed", "recovered", "matched", "credited"),
+    *("returned", "quote_executed", "refuel_bought", "refund_cost"),
+    *("claimable", "refuel_claimable"),
+    *("payout_reserved", "refund_reserved", "refuel_reserved", "claim_reserved"),
+)
+PLACES: Final = {reason: place for place, reason in enumerate(REASONS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +43,30 @@ class Posting:
     asset_network: str
     asset_token: str
     base_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRevision:
+    """A quote of a swap: the first has revision 0, and money that differs from it gets another."""
+
+    revision: int
+    source_network: str
+    source_token: str
+    source_decimals: int
+    destination_decimals: int
+    requested_base_units: int  # source, as are the fees
+    receive_base_units: int
+    min_receive_base_units: int
+    service_fee_base_units: int
+    blockchain_fee_base_units: int
+    total_fee_base_units: int
+
+
+def in_order(postings: Iterable[Posting]) -> Sequence[Posting]:
+    """Return the oldest first. Entries of one time follow each other by their reasons."""
+    return sorted(postings, key=_place)
+
+
+def _place(posting: Posting) -> tuple[datetime, int, str, UUID]:
+    place = PLACES.get(posting.reason, len(PLACES))
+    return posting.at, place, posting.reason, posting.transaction_id

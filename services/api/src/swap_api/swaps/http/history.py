@@ -37,6 +37,9 @@ class HistoryEndpoints:
     async def ledger(self, request: Request, context: Context) -> Response:
         return enveloped(await self._read_history.ledger(context.caller, swap_id_of(request)))
 
+    async def quotes(self, request: Request, context: Context) -> Response:
+        return enveloped(await self._read_history.quotes(context.caller, swap_id_of(request)))
+
     async def transaction_status(self, request: Request, context: Context) -> Response:
         parameters = parse_query(TransactionParameters, request.query)
         return enveloped(

@@ -8,7 +8,8 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.call_batching import CallBatcher
-from swap_api.swaps.decide.history import Posting, SwapEvent
+from swap_api.swaps.decide.history import Posting, QuoteRevision, SwapEvent, in_order
+from swap_contracts.quoting import Quote
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 
@@ -20,6 +21,10 @@ POSTINGS: Final = sql("""
 SELECT transaction_id, reason, at, network, block_number, account, asset_network, asset_token,
        base_units
 FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
+""")
+QUOTES: Final = sql("""
+SELECT revision, CAST(quote AS text) AS quote
+FROM settler.swap_quote WHERE swap_id = :id ORDER BY revision
 """)
 
 
@@ -46,7 +51,7 @@ class PostgresHistory:
         """
         async with reading(self._engine) as connection:
             rows = await connection.execute(POSTINGS, {"id": swap_id})
-        return [
+        return in_order(
             Posting(
                 transaction_id=row.transaction_id,
                 reason=row.reason,
@@ -59,7 +64,16 @@ class PostgresHistory:
                 base_units=int(row.base_units),
             )
             for row in rows
-        ]
+        )
+
+    async def quotes(self, swap_id: UUID) -> Sequence[QuoteRevision]:
+        """Return the quotes of a swap, the first one first; none before the settler has the swap.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(QUOTES, {"id": swap_id})
+        return [_to_revision(row.revision, Quote.model_validate_json(row.quote)) for row in rows]
 
     async def _read(self, ids: Sequence[UUID]) -> Sequence[Sequence[SwapEvent] | Exception]:
         found: dict[UUID, list[SwapEvent]] = defaultdict(list)
@@ -68,3 +82,19 @@ class PostgresHistory:
                 event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at)
                 found[row.swap_id].append(event)
         return [found[swap_id] for swap_id in ids]
+
+
+def _to_revision(revision: int, quote: Quote) -> QuoteRevision:
+    return QuoteRevision(
+        revision=revision,
+        source_network=quote.source.network,
+        source_token=quote.source.token,
+        source_decimals=quote.source.decimals,
+        destination_decimals=quote.destination.decimals,
+        requested_base_units=int(quote.requested_base_units),
+        receive_base_units=int(quote.receive_base_units),
+        min_receive_base_units=int(quote.min_receive_base_units),
+        service_fee_base_units=int(quote.service_fee_base_units),
+        blockchain_fee_base_units=int(quote.blockchain_fee_base_units),
+        total_fee_base_units=int(quote.total_fee_base_units),
+    )

@@ -59,6 +59,13 @@ class ReadHistory:
         await find_own_swap(self._swaps, caller, swap_id)
         return self._rendering.ledger(await self._history.postings(swap_id))
 
+    async def quotes(self, caller: Caller, swap_id: UUID) -> bytes:
+        """
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        """
+        await find_own_swap(self._swaps, caller, swap_id)
+        return self._rendering.quotes(await self._history.quotes(swap_id))
+
     async def _follow(self, swap_id: UUID, last: int) -> AsyncIterator[bytes]:
         yield COME_AGAIN
         time = StreamTime(self._seconds)
