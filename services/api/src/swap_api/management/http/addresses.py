@@ -57,6 +57,7 @@ def doing(
     refuses: Sequence[ErrorCode] = (),
     makes: bool = False,
     shows_secret: bool = False,
+    kind: Kind = Kind.CREATE,
 ) -> Endpoint:
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
     return Endpoint(
@@ -65,7 +66,7 @@ def doing(
         handler,
         summary,
         answers,
-        kind=Kind.CREATE,
+        kind=kind,
         scope=scope,
         body=body,
         refuses=(*permitted, *refuses),

@@ -188,10 +188,13 @@ class InvitationBody(Parameters):
     role: Role = Field(description="What they may", examples=["developer"])
 
 
-class AcceptBody(Parameters):
+class InspectBody(Parameters):
     token: Annotated[str, StringConstraints(min_length=1, max_length=256)] = Field(
         description="What came with the invitation", examples=["svc_invite_" + "5f" * 32]
     )
+
+
+class AcceptBody(InspectBody):
     label: Name = Field(default="first", description="What the access token is for")
 
 
