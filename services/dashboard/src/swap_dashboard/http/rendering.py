@@ -37,6 +37,13 @@ TRANSACTION_NAMES: Final = {
     "refund": "Refund",
     "provider_refund": "Provider refund",
 }
+# As docs/managing.md has them, from the lowest.
+ROLE_TEXTS: Final = {
+    "viewer": "A viewer reads apps, swaps, members and webhooks, and changes nothing.",
+    "developer": "A developer also makes test apps, and manages their keys and webhooks.",
+    "admin": "An admin also manages live apps, members and invitations, and reads the log.",
+    "owner": "An owner may do everything, and manages other owners.",
+}
 MESSAGE_KINDS: Final = {"delivered": "good", "failed": "bad", "waiting": "active"}
 TRANSACTION_KINDS: Final = {"completed": "good", "pending": "active", "initiated": "waiting"}
 
@@ -61,6 +68,7 @@ class Pages:
             "cut": cut,
             "moment": moment,
             "age": self._age,
+            "due": self._due,
             "duration": duration,
             "seconds": lambda value: length(timedelta(seconds=int(value))),
             "shorten_amount": shorten_amount,
@@ -75,6 +83,7 @@ class Pages:
             "transaction_kinds": TRANSACTION_KINDS,
             "message_kinds": MESSAGE_KINDS,
             "statuses": STATUSES,
+            "role_texts": ROLE_TEXTS,
         }
 
     def render(
@@ -90,6 +99,11 @@ class Pages:
 
     def _age(self, value: str | datetime) -> str:
         return age(self._clock() - to_moment(value))
+
+    def _due(self, value: str | datetime) -> str:
+        """Return until when; what is due in the past is about to begin."""
+        left = to_moment(value) - self._clock()
+        return f"in {length(left)}" if left > timedelta(0) else "now"
 
 
 def to_moment(value: str | datetime) -> datetime:
