@@ -61,7 +61,11 @@ SIGNED_IN: Final = (
     Screen("bench", f"{APP}/bench", visitor=OWNER),
     Screen("organization", "/organization", visitor=OWNER),
     Screen(
-        "invited", "/organization", form="/invitations", fields={"name": "W" * 60}, visitor=OWNER
+        "invited",
+        "/organization",
+        form="/invitations",
+        fields={"name": f"{'w' * 60}@shop.example"},
+        visitor=OWNER,
     ),
     Screen("changes", "/organization/changes", visitor=OWNER),
     Screen("account", "/account", visitor=OWNER),
