@@ -209,7 +209,7 @@ class DashboardBuilder:
                 self._flashes,
                 api_url=self._group.api_public_url or self._group.api_url,
             ),
-            RequestLogPages(layout, visitors),
+            RequestLogPages(layout, visitors, has_bench=self._bench is not None),
             FeePages(layout, visitors),
             LimitPages(layout, visitors),
             PayFramePages(layout, visitors, member_forms, public_url=self._group.public_url),

@@ -69,6 +69,7 @@ class Pages:
             "moment": moment,
             "age": self._age,
             "due": self._due,
+            "detail": detail,
             "duration": duration,
             "seconds": lambda value: length(timedelta(seconds=int(value))),
             "shorten_amount": shorten_amount,
@@ -176,6 +177,13 @@ def cut(text: str | None, head: int = CUT[0], tail: int = CUT[1]) -> str:
     if not text:
         return NONE
     return text if len(text) <= head + tail + 1 else f"{text[:head]}…{text[-tail:]}"
+
+
+def detail(value: Any) -> str:
+    """Return a value of the log of changes as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def pretty(value: Any) -> str:

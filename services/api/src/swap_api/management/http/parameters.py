@@ -266,6 +266,9 @@ class RequestsParameters(Parameters):
     route: Text | None = Field(
         default=None, description="As documented, such as /api/v2/swaps/{swapId}"
     )
+    without_key: UUID | None = Field(
+        default=None, description="Leaves out the requests with this key, by its id"
+    )
     since: Moment | None = Field(default=None, description="Only those answered since then")
     starting_after: UUID | None = Field(
         default=None, description="A record of the list: the page begins behind it"
