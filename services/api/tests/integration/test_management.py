@@ -11,14 +11,13 @@ import httpx
 import psycopg
 import pytest
 from api_harness import Harness
-from people import BASE, Person, a_colleague, accept, an_owner
+from people import BASE, Person, a_colleague, an_owner
 from pydantic import TypeAdapter
 
 from swap_api.model.members import OPERATOR, Role
 from swap_contracts.public.management import (
     AppModel,
     AuditEntryModel,
-    InvitedModel,
     JoinedModel,
     KeyModel,
     MemberModel,
@@ -72,30 +71,6 @@ class TestMembers:
         assert joined.headers["cache-control"] == "no-store"
         members = (await owner.get(f"/organizations/{owner.organization_id}/members")).json()
         assert [m["role"] for m in valid(list[Any], members["data"])] == ["owner", "developer"]
-
-    async def test_read_what_an_invitation_is_for_and_leave_it_open(
-        self, api: Harness, owner: Person
-    ) -> None:
-        path = f"/organizations/{owner.organization_id}/invitations"
-        by_member = await owner.done(path, {"name": "ada@shop.example", "role": "viewer"})
-        by_operator = await api.parts.management.manage_members.invite(
-            UUID(owner.organization_id), name="eve", role=Role.OWNER, actor=OPERATOR
-        )
-
-        answers = [
-            await api.client.post(f"{BASE}/invitations/inspect", json={"token": token})
-            for token in (by_member["token"], by_operator.token, by_member["token"])
-        ]
-
-        first, second, again = [valid(InvitedModel, one.json()["data"]) for one in answers]
-        assert (first.name, first.role, first.invited_by) == ("ada@shop.example", "viewer", "owner")
-        assert (first.organization.name, again) == ("Shop", first)
-        assert (second.name, second.invited_by) == ("eve", None)
-        assert (await accept(api, by_member["token"])).organization_id == owner.organization_id
-        taken = await api.client.post(
-            f"{BASE}/invitations/inspect", json={"token": by_member["token"]}
-        )
-        assert code(taken) == (400, "INVITATION_INVALID")
 
     async def test_get_the_same_answer_for_every_unusable_invitation(
         self, api: Harness, owner: Person

@@ -69,6 +69,15 @@ CODES: Final[Mapping[str, str]] = {
     "CONFLICTING_FUNDING_METHODS": "method",
     "BLACKLISTED_ADDRESS": "outcome",
 }
+# The outcomes are described in the API's names; the form has other words for these.
+WORDS: Final[Mapping[str, str]] = {
+    "`quote_revision` 1": "at a new price",
+    "not gasless": "no signature",
+    "`use_gasless`": "a signature",
+    "`refund_address`": "a refund address",
+    "1 base unit": "the smallest unit of the token",
+    "`": "",
+}
 App = Mapping[str, Any]
 
 
@@ -166,6 +175,7 @@ class BenchPages:
             "filled": filled,
             "problem": filled.problem or (NOT_CREATED if filled.problems else None),
             "methods": METHODS,
+            "in_words": in_words,
             "default_asset": default_asset,
             "refund_address": REFUND_ADDRESS,
             "may_work": member.may_work_on(app),
@@ -196,6 +206,13 @@ def _test_app(member: Member, request: Request) -> App:
     if app["environment"] != TEST:
         raise ApiRefused(404, "NOT_FOUND", "A live app has no test bench")
     return app
+
+
+def in_words(text: str) -> str:
+    """Return what the bench says of an outcome, in the words of the form."""
+    for name, words in WORDS.items():
+        text = text.replace(name, words)
+    return text
 
 
 def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
