@@ -127,12 +127,17 @@ def found(tag: str, text: str) -> str:
     return f"[...document.querySelectorAll('{tag}')].find(e => e.innerText.trim() === {shown})"
 
 
+def email_of(stack: Stack) -> str:
+    """Return the email that is invited, and joins."""
+    return "ada@shop.example" if GUIDE else f"ada-{stack.places.var.name}@shop.example"
+
+
 @pytest.fixture
 async def invitation(stack: Stack) -> str:
     name = f"Corner shop {HOSTILE}"
     made = await stack.order("api", f"{BASE}/organizations", {"name": name})
     path = f"{BASE}/organizations/{made['data']['id']}/invitations"
-    invited = await stack.order("api", path, {"name": "ada@shop.example", "role": "owner"})
+    invited = await stack.order("api", path, {"name": email_of(stack), "role": "owner"})
     return str(invited["data"]["token"])
 
 
@@ -145,8 +150,7 @@ async def partner(stack: Stack, invitation: str, tmp_path: Path) -> AsyncIterato
 
 
 async def test_a_partner_needs_a_browser_alone(partner: Partner, stack: Stack) -> None:
-    name = "ada" if GUIDE else f"ada-{stack.places.var.name}"
-    await join(partner, f"{name}@shop.example")
+    await join(partner, email_of(stack))
     await make_app_and_key(partner)
     receiver = await join_bench(partner)
     await add_webhook(partner, receiver)

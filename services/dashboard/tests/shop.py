@@ -157,8 +157,8 @@ class Api:
         headers = {"X-SVC-APIKEY": key}
         return httpx.request(method, f"{self.url}{path}", json=body, headers=headers, timeout=20)
 
-    def invite(self, organization_id: str, role: str = "owner") -> str:
-        body = {"name": f"{role}@shop.example", "role": role}
+    def invite(self, organization_id: str, role: str = "owner", *, name: str = "") -> str:
+        body = {"name": name or role, "role": role}
         return str(self.order(f"/organizations/{organization_id}/invitations", body)["token"])
 
     def an_organization(self, name: str) -> str:

@@ -78,6 +78,15 @@ class Sealing:
         """
         return self._opened(sealed, owner_id)
 
+    def open_once(self, sealed: str, *, owner_id: UUID) -> str:
+        """Open it, and keep nothing of it in memory. Text that was never sealed is refused.
+
+        :raises Unreadable: when none of the keys opens it for this owner.
+        """
+        if not sealed.startswith(f"{FORM}."):
+            raise Unreadable("it is not sealed")
+        return self._open(sealed, owner_id)
+
     def _open(self, sealed: str, owner_id: UUID) -> str:
         form, _, rest = sealed.partition(".")
         if not rest:

@@ -24,6 +24,12 @@ class TestSealing:
         assert "whsec" not in sealed
         assert Sealing([NEW]).open(sealed, owner_id=OURS) == SECRET
 
+    def test_opens_once_what_it_sealed_alone(self) -> None:
+        assert Sealing([NEW]).open_once(sealed_with(NEW), owner_id=OURS) == SECRET
+        for text, owner_id in ((SECRET, OURS), (sealed_with(NEW), ANOTHERS)):
+            with pytest.raises(Unreadable):
+                Sealing([NEW]).open_once(text, owner_id=owner_id)
+
     def test_is_another_text_every_time(self) -> None:
         assert sealed_with(NEW) != sealed_with(NEW)
 

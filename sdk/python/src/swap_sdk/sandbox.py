@@ -29,5 +29,5 @@ class Recipient(StrEnum):
     GASLESS_EXPIRED = "0x7357000000000000000000000000000000000009"
     # pays; the deposit is final some blocks later
     SLOW = "0x7357000000000000000000000000000000000010"
-    # pays; its webhook receiver answers 500 to the first attempt of each message
+    # pays; the sandbox's receivers answer 500 to the first attempt of each message
     WEBHOOK_FAILS = "0x7357000000000000000000000000000000000011"

@@ -120,7 +120,7 @@ class Service:
                 body = body and await self._attached(operation, body)
             case "transaction_status":
                 query["transaction_id"] = self._values["transactionHash"]
-            case "accept":
+            case "accept" | "inspect":
                 body = {**(body or {}), "token": await self._invitation()}
         return query, body
 

@@ -102,6 +102,8 @@ class TestRequestLog:
         assert len(await recorded(api, reader, app, http_status=404)) == 3
         assert len(await recorded(api, reader, app, http_status=200)) == 1
         assert len(await recorded(api, reader, app, route="/api/v2/swaps/{swapId}")) == 3
+        assert await recorded(api, reader, app, without_key=str(app.key_id)) == []
+        assert len(await recorded(api, reader, app, without_key=str(uuid4()))) == 4
         own_id = last.headers["x-request-id"]
         assert len(await recorded(api, reader, app, request_id=own_id)) == 1
         soon = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()

@@ -49,6 +49,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/allowed_origins": {"origins": ["https://eve.example"]},
     "/invitations": {"name": "eve", "role": "viewer"},
     "/accept": {"token": "svc_invite_" + "0" * 64},
+    "/inspect": {"token": "svc_invite_" + "0" * 64},
     "/tokens": {"label": "another"},
     "/webhooks": {"url": "https://shop.example"},
     "/events": {"wants_updates": True, "wants_notices": True},
@@ -72,7 +73,7 @@ QUERIES: dict[str, list[str]] = {
 ENDING_ACTIONS = ("/revoke", "/remove", "/expire", "/rotate")
 # They need a signature request, an invitation and a transfer without a swap, which do not exist
 # here.
-UNPREPARED = ("/authorize", "/accept", "/attach_deposit")
+UNPREPARED = ("/authorize", "/accept", "/inspect", "/attach_deposit")
 REFUSED_TO_ALL = {400, 401, 403, 404, 500, 503}
 
 

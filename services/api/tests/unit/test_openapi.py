@@ -108,6 +108,7 @@ class TestIdempotencyKeys:
         assert without == {
             "/api/swap_rate",
             "/management/v1/invitations/accept",
+            "/management/v1/invitations/inspect",
             "/pay/v1/swaps/{swapId}/authorize",
             "/pay/v1/swaps/{swapId}/refund_address",
         }

@@ -29,6 +29,7 @@ from swap_dashboard.http.admin import AccountRoutes
 from swap_dashboard.http.bench import BenchPages
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.fees import FeePages
+from swap_dashboard.http.flashes import Flashes
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.home import HomePages
 from swap_dashboard.http.keys import KeyPages
@@ -157,6 +158,7 @@ class DashboardBuilder:
         self._check_code = CheckCode(self._factors, TimeCodes(), self._throttle, clock=clock)
         self._is_https = group.public_url.startswith("https:")
         self._cookies = Cookies(is_https=self._is_https)
+        self._flashes = Flashes(self._cookies, Sealing.with_keys(keys), clock=clock)
         self._forms = Forms(public_url=group.public_url)
         self._bench = bench
         pages = Pages(clock=clock, version=static_version())
@@ -189,7 +191,7 @@ class DashboardBuilder:
         layout, visitors = self._layout, self._visitors
         member_forms = MemberForms(visitors, self._forms)
         sections: tuple[Section, ...] = (
-            HomePages(layout, visitors),
+            HomePages(layout, visitors, has_bench=self._bench is not None),
             *self._sign_in_sections(),
             self._account_pages(),
             self._second_factor_pages(),
@@ -199,13 +201,25 @@ class DashboardBuilder:
                 api_url=self._group.api_public_url or self._group.api_url,
                 stream_slots=StreamSlots(in_all=STREAMS_MAX),
             ),
-            WebhookPages(layout, visitors, member_forms),
-            KeyPages(layout, visitors, member_forms),
-            RequestLogPages(layout, visitors),
+            WebhookPages(layout, visitors, member_forms, self._flashes),
+            KeyPages(
+                layout,
+                visitors,
+                member_forms,
+                self._flashes,
+                api_url=self._group.api_public_url or self._group.api_url,
+            ),
+            RequestLogPages(layout, visitors, has_bench=self._bench is not None),
             FeePages(layout, visitors),
             LimitPages(layout, visitors),
             PayFramePages(layout, visitors, member_forms, public_url=self._group.public_url),
-            OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
+            OrganizationPages(
+                layout,
+                visitors,
+                member_forms,
+                self._flashes,
+                public_url=self._group.public_url,
+            ),
             *self._bench_pages(member_forms),
             self._pay.pages,
             self._status.pages,

@@ -57,6 +57,17 @@ class MemberToken:
 
 
 @dataclass(frozen=True, slots=True)
+class Invitation:
+    """What an invitation is for, before it is accepted."""
+
+    organization_name: str
+    name: str  # who is invited: an email, or a free name
+    role: str
+    invited_by: str | None  # None: an operator of this service
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class NewMembership:
     """What an accepted invitation gives."""
 
@@ -101,6 +112,14 @@ class Api(Protocol):
 
     def as_member(self, token: str) -> MemberApi: ...
 
+    async def inspect(self, invitation: str) -> Invitation:
+        """Read what an invitation is for, and leave it open.
+
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        ...
+
     async def accept(self, invitation: str) -> NewMembership:
         """
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
@@ -126,6 +145,11 @@ class Outcome:
     does: str
     ends: str
     needs: str  # empty where nothing is needed
+    gasless: bool | None = None  # whether it needs a signature, or none; None: either
+    source_token: str = ""
+    amount_min: int = 0
+    destination_tokens: Sequence[str] = ()  # empty: any
+    refund_address: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,18 @@ class TestJoining:
         assert len(api.operator_get(f"/apps/{shop.app}/keys")) == 1
         assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] is None
 
+    async def test_shortens_the_lifetime_and_takes_it_back(self, api: Api, shop: Shop) -> None:
+        app = f"/apps/{shop.app}"
+        before = (await shop.browser.get(shop.path)).text
+        await shop.submit(f"{shop.path}/lifetime", {"shorten": "1"})
+        short = api.operator_get(app)["swap_lifetime_seconds"]
+        after = (await shop.browser.get(shop.path)).text
+        await shop.submit(f"{shop.path}/lifetime", {})
+
+        assert "Shorten to 45 s" in before
+        assert "Use the default" in after
+        assert (short, api.operator_get(app)["swap_lifetime_seconds"]) == (45, None)
+
     async def test_leaves_the_lifetime_where_it_is_not_asked_for(
         self, api: Api, shop: Shop
     ) -> None:
@@ -138,6 +150,10 @@ class TestForm:
             ({"destination": "MARS/ETH"}, "destination", "is not served"),
             ({"reference_id": "x" * 257}, "reference_id", "256"),
             ({"outcome": "wonder"}, "outcome", "Choose"),
+            ({"outcome": "slow"}, "source", "10,000 DAI"),
+            ({"outcome": "gasless_expired"}, "method", "a signature"),
+            ({"outcome": "late", "method": "gasless"}, "method", "another method"),
+            ({"outcome": "late"}, "refund_address", "a refund address"),
         ],
     )
     async def test_shows_the_error_beside_its_field(

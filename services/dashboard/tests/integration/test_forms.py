@@ -52,7 +52,7 @@ class MemberForm:
 
 
 MEMBER_FORMS: Final = (
-    MemberForm(f"{APP}/webhooks", "developer", {"url": URL}),
+    MemberForm(f"{APP}/webhooks", "developer", {"url": f"{URL}/more"}),
     MemberForm(f"{HOOK}/events", "developer", {"wants_updates": "on"}),
     MemberForm(f"{HOOK}/rotate", "developer"),
     MemberForm(f"{HOOK}/replay", "developer", {"since": "2026-01-01T00:00"}),
@@ -68,10 +68,13 @@ MEMBER_FORMS: Final = (
     MemberForm(f"{APP}/pay-page", "developer", ORIGIN),
     MemberForm(f"{APP}/bench", "developer", {"outcome": "completed"}),
     MemberForm(f"{APP}/bench/join", "developer"),
+    MemberForm(f"{APP}/bench/lifetime", "developer", {"shorten": "1"}),
     MemberForm("/organization", "admin", {"name": "Taken over"}),
     MemberForm("/organization/apps", "developer", {"name": "more"}),
     MemberForm("/organization/apps/{app_id}", "developer", {"name": "Taken over"}),
-    MemberForm("/organization/invitations", "admin", {"name": "Eve", "role": "viewer"}),
+    MemberForm(
+        "/organization/invitations", "admin", {"name": "eve@shop.example", "role": "viewer"}
+    ),
     MemberForm("/organization/invitations/{id}/revoke", "admin", params={"id": "invitation_id"}),
     MemberForm("/organization/members/{id}/role", "admin", {"role": "viewer"}, {"id": "member_id"}),
     MemberForm("/organization/members/{id}/remove", "admin", params={"id": "member_id"}),

@@ -35,6 +35,12 @@ class Shop:
     async def submit(self, path: str, fields: dict[str, str]) -> httpx.Response:
         return await self.browser.submit(path, fields, page="/organization")
 
+    async def send(self, path: str, fields: dict[str, str]) -> httpx.Response:
+        """Send a form that is carried out, and return the page that the browser is sent to."""
+        answer = await self.submit(path, fields)
+        assert answer.status_code == 303, answer.text
+        return await self.browser.get(answer.headers["location"])
+
 
 @asynccontextmanager
 async def a_receiver(text: str) -> AsyncIterator[str]:
@@ -71,11 +77,11 @@ async def shop(dashboard: Dashboard, api: Api) -> Shop:
 class TestWebhooks:
     async def test_show_their_secret_once_and_are_tried_and_removed(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/webhooks"
-        added = await shop.submit(path, {"url": HOOK})
+        added = await shop.send(path, {"url": HOOK})
         [webhook] = set(re.findall(rf"{path}/([0-9a-f-]+)/test", added.text))
         tested = await shop.submit(f"{path}/{webhook}/test", {})
         shown = await shop.browser.get(f"{path}/{webhook}")
-        rotated = await shop.submit(f"{path}/{webhook}/rotate", {})
+        rotated = await shop.send(f"{path}/{webhook}/rotate", {})
         await shop.submit(f"{path}/{webhook}/disable", {})
         disabled = await shop.browser.get(path)
         await shop.submit(f"{path}/{webhook}/remove", {})
@@ -91,10 +97,10 @@ class TestWebhooks:
 
     async def test_have_events_that_are_changed_later(self, shop: Shop, api: Api) -> None:
         path = f"/apps/{shop.app}/webhooks"
-        added = await shop.submit(path, {"url": HOOK})
+        added = await shop.send(path, {"url": HOOK})
         one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
 
-        changed = await shop.submit(f"{one}/events", {"wants_updates": "1"})
+        changed = await shop.send(f"{one}/events", {"wants_updates": "1"})
         [webhook] = api.operator_get(path)
         await shop.submit(f"{one}/events", {"wants_notices": "1"})
         [later] = api.operator_get(path)
@@ -106,25 +112,25 @@ class TestWebhooks:
 
     async def test_send_again_one_message_or_what_happened_since(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/webhooks"
-        added = await shop.submit(path, {"url": HOOK})
+        added = await shop.send(path, {"url": HOOK})
         one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
         await shop.submit(f"{one}/test", {})
         message = re.findall(rf"{one}(/messages/[^/]+/replay)", (await shop.browser.get(one)).text)
 
         resent = await shop.submit(one + message[0], {})
         again = await shop.browser.get(resent.headers["location"])
-        since = await shop.submit(f"{one}/replay", {"since": "2026-01-01T00:00"})
+        since = await shop.send(f"{one}/replay", {"since": "2026-01-01T00:00"})
         wrong = await shop.submit(f"{one}/replay", {"since": "yesterday"})
 
         assert resent.headers["location"].startswith(one + message[0].removesuffix("/replay"))
         assert "The message is sent again" in again.text
-        assert "are sent again" in since.text
+        assert "will be sent again" in since.text
         assert wrong.status_code == 422
 
     async def test_show_a_message_with_what_was_sent_and_answered(self, shop: Shop) -> None:
         async with a_receiver(HOSTILE) as url:
             path = f"/apps/{shop.app}/webhooks"
-            added = await shop.submit(path, {"url": url})
+            added = await shop.send(path, {"url": url})
             one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
             await shop.submit(f"{one}/test", {})
             page = await until(shop.browser, one, lambda text: "delivered" in text)
@@ -139,6 +145,64 @@ class TestWebhooks:
         for path in (f"{message}0", f"{one}/messages/{HOSTILE}"):
             assert (await shop.browser.get(path)).status_code == 404
 
+    async def test_keep_their_secret_from_a_reload_and_from_the_address(self, shop: Shop) -> None:
+        path = f"/apps/{shop.app}/webhooks"
+        added = await shop.submit(path, {"url": HOOK})
+        one = added.headers["location"]
+        [secret] = [v for k, v in shop.browser.client.cookies.items() if k.endswith("flash")]
+
+        elsewhere = (await shop.browser.get(path)).text
+        first, second = [(await shop.browser.get(one)).text for _ in range(2)]
+
+        assert added.status_code == 303
+        assert [bool(SECRET.search(text)) for text in (elsewhere, first, second)] == [
+            False,
+            True,
+            False,
+        ]
+        assert "whsec" not in one + secret
+        assert not [name for name in shop.browser.client.cookies if name.endswith("flash")]
+
+    async def test_are_not_added_twice_by_mistake(self, shop: Shop, api: Api) -> None:
+        path = f"/apps/{shop.app}/webhooks"
+        one = (await shop.submit(path, {"url": HOOK})).headers["location"]
+        warned = await shop.submit(path, {"url": HOOK, "wants_updates": "1"})
+        added = await shop.submit(path, {"url": HOOK, "again": "1"})
+        await shop.submit(f"{added.headers['location']}/disable", {})
+        await shop.submit(f"{one}/disable", {})
+        beside_disabled = await shop.submit(path, {"url": HOOK})
+
+        assert warned.status_code == 422
+        assert "would arrive there twice" in warned.text
+        assert 'name="wants_updates" value="1" checked' in warned.text
+        assert added.status_code == beside_disabled.status_code == 303
+        assert len(api.operator_get(path)) == 3
+
+    async def test_lead_from_the_address_of_a_form_to_its_page(self, shop: Shop, api: Api) -> None:
+        hook = api.order(f"/apps/{shop.app}/webhooks", {"url": HOOK})["id"]
+        one = f"/apps/{shop.app}/webhooks/{hook}"
+        keys = f"/apps/{shop.app}/keys"
+        for form, page in (
+            (f"{one}/rotate", one),
+            (f"{keys}/{uuid4()}/revoke", keys),
+            ("/organization/invitations", "/organization"),
+            (f"/organization/invitations/{uuid4()}/revoke", "/organization"),
+            ("/sign-out", "/"),
+        ):
+            answer = await shop.browser.get(form)
+            assert (answer.status_code, answer.headers["location"]) == (303, page)
+
+    async def test_say_what_ends_before_anything_ends(self, shop: Shop, api: Api) -> None:
+        hook = api.order(f"/apps/{shop.app}/webhooks", {"url": HOOK})["id"]
+        key = api.order(f"/apps/{shop.app}/keys", {"kind": "secret"})["id"]
+        for page, form in (
+            (f"/apps/{shop.app}/webhooks/{hook}", f"webhooks/{hook}/remove"),
+            (f"/apps/{shop.app}/keys", f"keys/{key}/revoke"),
+        ):
+            before, found, _ = (await shop.browser.get(page)).text.partition(form)
+            assert found
+            assert before.rfind('<details class="confirm">') > before.rfind("</details>")
+
     async def test_give_the_reason_why_a_url_is_refused(self, shop: Shop) -> None:
         answer = await shop.submit(f"/apps/{shop.app}/webhooks", {"url": f"ftp://{HOSTILE}"})
 
@@ -149,9 +213,9 @@ class TestWebhooks:
 class TestKeys:
     async def test_are_shown_once_replaced_and_revoked(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/keys"
-        made = await shop.submit(path, {"kind": "secret", "label": HOSTILE})
+        made = await shop.send(path, {"kind": "secret", "label": HOSTILE})
         [key_id] = set(re.findall(rf"{path}/([0-9a-f-]+)/rotate", made.text))
-        rotated = await shop.submit(f"{path}/{key_id}/rotate", {})
+        rotated = await shop.send(f"{path}/{key_id}/rotate", {})
         revoked = await shop.submit(f"{path}/{key_id}/revoke", {})
         listed = await shop.browser.get(path)
 
@@ -172,7 +236,7 @@ class TestKeys:
         made = await shop.submit(path, fields)
         refused = await shop.submit(path, {**fields, "kind": "secret"})
 
-        assert made.status_code == 200
+        assert made.status_code == 303
         assert refused.status_code == 422
         assert "https://shop.example/\nhttp://localhost:3000" in refused.text.replace("\r", "")
         [key] = api.operator_get(path)
@@ -209,10 +273,12 @@ class TestOrganization:
     async def test_a_link_admits_a_member_with_the_role(
         self, dashboard: Dashboard, api: Api, shop: Shop
     ) -> None:
-        made = await shop.submit("/organization/invitations", {"name": "Eve", "role": "viewer"})
+        email = f"{uuid4().hex}@shop.example"
+        fields = {"name": email.upper(), "role": "viewer"}
+        made = await shop.send("/organization/invitations", fields)
         invitation = re.findall(r"/join\?invitation=(svc_invite_[0-9a-f]+)", made.text)[0]
         eve = dashboard.browser()
-        await eve.join(invitation, f"{uuid4().hex}@shop.example")
+        await eve.join(invitation, email)
         api.order(f"/apps/{shop.app}/keys", {"kind": "publishable"})
 
         page = (await eve.get(f"/apps/{shop.app}/keys")).text
@@ -221,7 +287,7 @@ class TestOrganization:
         assert "Any request may use it" in page
         assert "<textarea" not in page
         assert "Your role, viewer" in page
-        assert "Eve" in (await shop.browser.get("/organization")).text
+        assert email in (await shop.browser.get("/organization")).text
         assert "member.joined" in (await shop.browser.get("/organization/changes")).text
 
     async def test_shows_what_an_app_has_and_renames_it(self, shop: Shop, api: Api) -> None:
@@ -240,6 +306,12 @@ class TestOrganization:
         app = api.operator_get(f"/apps/{shop.app}")
         assert (app["name"], app["swap_lifetime_seconds"]) == (HOSTILE, 900)
         assert HOSTILE not in (await shop.browser.get("/organization")).text
+
+    async def test_invites_emails_alone(self, shop: Shop) -> None:
+        answer = await shop.submit("/organization/invitations", {"name": "Eve", "role": "viewer"})
+
+        assert answer.status_code == 422
+        assert "This is not an email address." in answer.text
 
     async def test_an_app_is_made_and_leads_to_its_keys(self, shop: Shop) -> None:
         answer = await shop.submit("/organization/apps", {"name": HOSTILE, "environment": "test"})
@@ -303,7 +375,7 @@ async def test_what_a_role_may_not_do_is_refused_by_its_form(
     live = api.an_app(shop.organization, "live", "live")
     key = api.order(f"/apps/{live}/keys", {"kind": "publishable"})["id"]
     orders: list[tuple[str, dict[str, str]]] = [
-        ("/organization/invitations", {"name": "Eve", "role": "owner"}),
+        ("/organization/invitations", {"name": "eve@shop.example", "role": "owner"}),
         ("/organization", {"name": "Taken over"}),
         (f"/organization/apps/{live}", {"name": "taken over"}),
         (f"/apps/{live}/keys", {"kind": "secret"}),

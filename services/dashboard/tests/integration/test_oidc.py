@@ -157,6 +157,19 @@ class TestSignIn:
         assert answer.status_code == 303
         assert "new@shop.example" in (await browser.get("/account")).text
 
+    async def test_joins_by_no_invitation_to_another_email(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        invitation = api.invite(api.an_organization("Shop"), name=ADA)
+        browser = dashboard.browser()
+
+        query = await _link_of_the_page(browser, invitation)
+        answer = await _by_provider(browser, "eve@shop.example", query)
+
+        assert answer.status_code == 401
+        assert "ask for an invitation to eve@shop.example" in answer.text
+        assert _session(browser) is None
+
     async def test_joins_another_organization_by_an_invitation(
         self, dashboard: Dashboard, api: Api
     ) -> None:

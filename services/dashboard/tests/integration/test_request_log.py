@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from services.dashboard.tests.shop import Api, Browser, Dashboard
+from services.dashboard.tests.conftest import ADDRESS
+from services.dashboard.tests.shop import Api, Browser, Dashboard, a_bench
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 HOSTILE = "<script>alert(1)</script>"
@@ -83,6 +86,32 @@ async def test_filters_by_the_parameters_of_the_url(
 
     assert page.status_code == 200
     assert (id in page.text) is is_found
+
+
+async def test_hides_the_polling_of_the_test_bench(
+    database: Database, api: Api, tmp_path: Path
+) -> None:
+    async with a_bench(api, tmp_path) as url:
+        desk = Dashboard(database, api, public_url=ADDRESS, bench_url=url)
+        try:
+            browser, app, key = await _an_app(desk, api)
+            bench = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "test bench"})["key"]
+            path = f"/apps/{app}/requests"
+            own, polled = [
+                api.ask(one, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
+                for one in (key, bench)
+            ]
+            everything = await _shown(browser, f"{path}?bench=show", polled)
+            hidden = (await browser.get(path)).text
+            found = (await browser.get(f"{path}?request_id={polled}")).text
+        finally:
+            await desk.close()
+
+    assert own in everything
+    assert own in hidden
+    assert polled not in hidden
+    assert "of the test bench" in hidden
+    assert polled in found
 
 
 async def test_leads_through_pages(dashboard: Dashboard, api: Api) -> None:

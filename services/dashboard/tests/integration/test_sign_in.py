@@ -46,6 +46,37 @@ class TestInvitations:
         assert answer.status_code == 422
         assert "unknown, taken, revoked or expired" in answer.text
 
+    async def test_to_an_email_admit_its_account_alone(
+        self, dashboard: Dashboard, api: Api, ada: Browser
+    ) -> None:
+        invitation = api.invite(api.an_organization("Second"), "admin", name="Bob@Shop.example")
+        fields = {"invitation": invitation, "email": "eve@shop.example", "password": PASSWORD}
+        bob = dashboard.browser()
+
+        page = (await bob.get(f"/join?invitation={invitation}")).text
+        refused = await dashboard.browser().submit("/join", fields)
+        of_ada = (await ada.get(f"/join?invitation={invitation}")).text
+        signed_in = await ada.submit("/join", {"invitation": invitation}, page="/account")
+        await bob.join(invitation, "bob@shop.example")
+
+        for words in ("Second", "admin", "An operator of this service", 'value="bob@shop.example"'):
+            assert words in page
+        assert "You are signed in as" in of_ada
+        assert ">Join<" not in of_ada
+        for answer, email in ((refused, "eve@shop.example"), (signed_in, ADA)):
+            assert answer.status_code == 422
+            assert f"ask for an invitation to {email}" in answer.text
+        assert "bob@shop.example" in (await bob.get("/account")).text
+
+    async def test_without_an_email_say_how_the_member_is_named(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        invitation = api.invite(api.an_organization("Second"), name="<b>Eve</b>")
+
+        page = (await dashboard.browser().get(f"/join?invitation={invitation}")).text
+
+        assert "will call you <bdi>&lt;b&gt;Eve&lt;/b&gt;</bdi>" in page
+
     async def test_of_an_email_that_has_an_account_need_its_owner(
         self, dashboard: Dashboard, api: Api, ada: Browser
     ) -> None:

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from swap_dashboard.http.bench import default_asset
-from swap_dashboard.ports import Answered, Bench, BenchAway, BenchRefused, MemberApi
+from swap_dashboard.http.bench import default_asset, unmet
+from swap_dashboard.ports import Answered, Bench, BenchAway, BenchRefused, MemberApi, Outcome
 from swap_dashboard.usecases.join_bench import JoinBench
 
 APP = {"id": "a", "name": "web"}
@@ -67,6 +67,32 @@ class TestJoining:
         await both.join()
 
         assert both.calls == []
+
+
+SLOW = Outcome("slow", "0x1", "", "", "", source_token="DAI", amount_min=10_000)
+UNSIGNED = Outcome("partial", "0x1", "", "", "", gasless=False)
+FAILING = Outcome(
+    "payout_fails", "0x1", "", "", "", destination_tokens=["ETH"], refund_address=True
+)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fields", "unmet_fields"),
+    [
+        (SLOW, {"source": "ONE/DAI", "amount": "10000"}, []),
+        (SLOW, {"source": "ONE/DAI", "amount": "9999.9"}, ["amount"]),
+        (SLOW, {"source": "ONE/DAI", "amount": "much"}, []),  # the api has the words
+        (SLOW, {"source": "ONE/ETH", "amount": "10000"}, ["source"]),
+        (UNSIGNED, {"method": "direct"}, []),
+        (UNSIGNED, {"method": "gasless"}, ["method"]),
+        (FAILING, {"destination": "ONE/ETH", "refund_address": "0x2"}, []),
+        (FAILING, {"destination": "ONE/DAI"}, ["destination", "refund_address"]),
+    ],
+)
+def test_the_form_refuses_what_cannot_lead_to_the_outcome(
+    outcome: Outcome, fields: dict[str, str], unmet_fields: list[str]
+) -> None:
+    assert list(unmet(fields, outcome)) == unmet_fields
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
+from swap_dashboard.http.flashes import Flashes
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
@@ -35,7 +36,11 @@ class Orders:
 async def test_renaming_an_app_sends_its_name_alone() -> None:
     orders = Orders()
     pages = OrganizationPages(
-        cast(Layout, None), cast(Visitors, None), cast(MemberForms, orders), public_url=""
+        cast(Layout, None),
+        cast(Visitors, None),
+        cast(MemberForms, orders),
+        cast(Flashes, None),
+        public_url="",
     )
 
     await pages.rename_app(Request({"type": "http", "path_params": {"app_id": APP}}))

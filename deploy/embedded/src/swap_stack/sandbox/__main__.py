@@ -32,7 +32,8 @@ class Refusals:
         self._refused: set[str] = set()
 
     def __call__(self, message_id: str, content: Mapping[str, Any]) -> bool:
-        recipient = str(content.get("swap", {}).get("destination_address", ""))
+        swap = content.get("swap")
+        recipient = str(swap.get("destination_address", "")) if isinstance(swap, dict) else ""
         if find_outcome(recipient) is not FIRST_ATTEMPTS_FAIL or message_id in self._refused:
             return False
         self._refused.add(message_id)
@@ -52,7 +53,9 @@ async def run(settings: Settings) -> None:
     others = {network: SandboxWallet(node, reorged) for network, node in nodes.items()}
     async with aiohttp.ClientSession() as session:
         await _prepare(sandbox_wallets, await _usdc(session, settings))
-        receiving = await _receive(settings, Bench(settings, session))
+        refuses = Refusals()
+        bench = Bench(settings, session, refuses=refuses)
+        receiving = await _receive(settings, bench, refuses)
         try:
             await Sandbox(settings, session, sandbox_wallets, others).run()
         finally:
@@ -80,10 +83,10 @@ async def _prepare(sandbox_wallets: Mapping[str, SandboxWallet], usdc: Mapping[s
             await sandbox_wallet.block_at_usdc(usdc[network], refuses, funder_key())
 
 
-async def _receive(settings: Settings, bench: Bench) -> AsgiServer:
+async def _receive(settings: Settings, bench: Bench, refuses: Refusals) -> AsgiServer:
     settings.received.parent.mkdir(parents=True, exist_ok=True)
     secret = str(settings.partner["webhook"]["secret"])
-    app = make_app(secret, settings.received, refuses=Refusals(), beside=bench.routes())
+    app = make_app(secret, settings.received, refuses=refuses, beside=bench.routes())
     server = AsgiServer(app, settings.host, settings.port)
     await server.start()
     return server

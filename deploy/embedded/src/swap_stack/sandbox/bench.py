@@ -6,6 +6,7 @@ project. It takes test keys alone, and only those that the service takes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,18 +17,30 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_stack.demo.partner import Partner, Refused
+from swap_stack.receiver import refuses_nothing
 from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_test_keys
 
 BODY_BYTES_MAX: Final = 4096
+DELIVERY_BYTES_MAX: Final = 256 * 1024
 # Long enough for a signature, which the service takes with half a minute left and not later.
 LIFETIME_SECONDS: Final = 45
 
 
 class Bench:
-    def __init__(self, settings: Settings, session: aiohttp.ClientSession) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        session: aiohttp.ClientSession,
+        *,
+        refuses: Callable[[str, Mapping[str, Any]], bool] = refuses_nothing,
+    ) -> None:
+        """
+        :param refuses: whether a delivery, by its id and content, is answered with 500.
+        """
         self._settings = settings
         self._session = session
+        self._refuses = refuses
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -45,6 +58,11 @@ class Bench:
                 "does": meaning.does,
                 "ends": meaning.ends,
                 "needs": meaning.needs,
+                "gasless": meaning.gasless,
+                "source_token": meaning.source_token,
+                "amount_min": meaning.amount_min,
+                "destination_tokens": meaning.destination_tokens,
+                "refund_address": meaning.refund_address,
             }
             for outcome, meaning in OUTCOME_DESCRIPTIONS.items()
         ]
@@ -86,15 +104,27 @@ class Bench:
 
     async def accept(self, request: Request) -> Response:
         """Accept any webhook, unverified: for who has no receiver yet."""
-        size = 0
+        size, body = 0, b""
         async for part in request.stream():
             size += len(part)
+            body = body + part if size <= DELIVERY_BYTES_MAX else b""
+        if self._refuses(request.headers.get("webhook-id", ""), _content(body)):
+            return Response(status_code=500)
         content: dict[str, Any] = {
             "accepted": request.headers.get("webhook-event-type"),
             "bytes": size,
             "verified": False,
         }
         return JSONResponse(content)
+
+
+def _content(body: bytes) -> Mapping[str, Any]:
+    """Return what was delivered; empty where it is no object."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _refusal(reason: str, *, status: int = 422) -> Response:

@@ -35,6 +35,12 @@ class OutcomeDescription:
     does: str
     ends: str
     needs: str = ""
+    # What a form can check of it.
+    gasless: bool | None = None  # None: either
+    source_token: str = ""
+    amount_min: int = 0
+    destination_tokens: tuple[str, ...] = ()
+    refund_address: bool = False
 
     @property
     def digits(self) -> str:
@@ -49,7 +55,8 @@ PARTIAL_PERCENT = 60
 OVER_PERCENT = 150
 BELOW_COST_BASE_UNITS = 1
 # A deposit of this size needs more blocks; `swap_stack.catalogue` has the tier.
-SLOW_NEEDS = "10,000 DAI or more"
+SLOW_TOKEN, SLOW_AMOUNT = "DAI", 10_000
+SLOW_NEEDS = f"{SLOW_AMOUNT:,} {SLOW_TOKEN} or more"
 
 OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
     Outcome.COMPLETED: OutcomeDescription(1, "pays the requested amount and method", "`completed`"),
@@ -59,36 +66,47 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         f"pays {PARTIAL_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
         "not gasless; the part is above the minimum and fixed fees are small: 0.1 ETH, 1,000 USDC",
+        gasless=False,
     ),
     Outcome.OVER: OutcomeDescription(
         4,
         f"pays {OVER_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
         "not gasless; the amount is below the route's maximum",
+        gasless=False,
     ),
     Outcome.LATE: OutcomeDescription(
         5,
         "pays once the swap has expired",
         "`expired`, with a `refund`",
         "`refund_address`, not gasless",
+        gasless=False,
+        refund_address=True,
     ),
     Outcome.REORGED: OutcomeDescription(
         6,
         "pays, removes the block by a reorg before the deposit is final, pays again",
         "the `input` appears, disappears and appears again; `completed`",
         f"{SLOW_NEEDS}, not gasless",
+        gasless=False,
+        source_token=SLOW_TOKEN,
+        amount_min=SLOW_AMOUNT,
     ),
     Outcome.PAYOUT_FAILS: OutcomeDescription(
         7,
         "pays; the recipient refuses coins and is blocked by USDC",
         "`refunded` (`destination_unavailable`); `failed` without a refund address",
         "the destination's own coin or USDC, `refund_address`",
+        destination_tokens=("ETH", "USDC"),
+        refund_address=True,
     ),
     Outcome.REFUND_BELOW_COST: OutcomeDescription(
         8,
         f"pays {BELOW_COST_BASE_UNITS} base unit",
         "`failed` (`refund_below_cost`) at the deadline, claimable",
         "`refund_address`, not gasless",
+        gasless=False,
+        refund_address=True,
     ),
     Outcome.GASLESS_EXPIRED: OutcomeDescription(
         9,
@@ -96,17 +114,21 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         "400 `AUTHORIZATION_EXPIRED` for the sandbox; the authorization is `Expired`, and so is "
         "the swap, at the deadline",
         "`use_gasless`",
+        gasless=True,
     ),
     Outcome.SLOW: OutcomeDescription(
         10,
         "pays; the deposit is final some blocks later",
         "`input` with 0, 1, 2… of `max_confirmations` for seconds, then `completed`",
         SLOW_NEEDS,
+        source_token=SLOW_TOKEN,
+        amount_min=SLOW_AMOUNT,
     ),
     Outcome.WEBHOOK_FAILS: OutcomeDescription(
         11,
-        "pays; its webhook receiver answers 500 to the first attempt of each message",
+        "pays; the sandbox's receivers answer 500 to the first attempt of each message",
         "`completed`; every message is sent again after 5 s, with the same id and bytes",
+        "an endpoint with a receiver of the sandbox; yours answers as it does",
     ),
 }
 BY_ADDRESS = {meaning.address: outcome for outcome, meaning in OUTCOME_DESCRIPTIONS.items()}

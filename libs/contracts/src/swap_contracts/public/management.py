@@ -149,6 +149,16 @@ class NewInvitationModel(InvitationModel):
     token: str
 
 
+class InvitedModel(PublicModel):
+    """What an invitation is for, as its holder sees it before accepting it."""
+
+    organization: OrganizationModel
+    name: str
+    role: RoleName
+    invited_by: str | None  # None: an operator of this service
+    expires_at: datetime
+
+
 class AccessTokenModel(PublicModel):
     """A member's token, by what its owner may recognise it by."""
 

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import httpx
 
 from swap_dashboard.adapters.api_client import data_of, open_client, request, stream_events
-from swap_dashboard.ports import Answered, MemberToken, NewMembership
+from swap_dashboard.ports import Answered, Invitation, MemberToken, NewMembership
 
 BASE: Final = "/management/v1"
 CONNECTIONS_MAX: Final = 100
@@ -33,6 +33,17 @@ class HttpApi:
 
     def as_member(self, token: str) -> HttpMemberApi:
         return HttpMemberApi(self._client, self._streams, token)
+
+    async def inspect(self, invitation: str) -> Invitation:
+        body = {"token": invitation}
+        found = (await send(self._client, "POST", "/invitations/inspect", json=body)).data
+        return Invitation(
+            organization_name=found["organization"]["name"],
+            name=found["name"],
+            role=found["role"],
+            invited_by=found["invited_by"],
+            expires_at=datetime.fromisoformat(found["expires_at"]),
+        )
 
     async def accept(self, invitation: str) -> NewMembership:
         body = {"token": invitation, "label": LABEL}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import orjson
 from swap_dashboard.ports import BenchAway, BenchFacts, BenchRefused, Outcome
 
 ANSWER_SECONDS: Final = 5
+OUTCOME_FIELDS: Final = tuple(one.name for one in fields(Outcome))
 
 
 class HttpBench:
@@ -24,7 +26,7 @@ class HttpBench:
         content = await self._ask("GET", "/bench/outcomes")
         return BenchFacts(
             outcomes=[
-                Outcome(one["name"], one["recipient"], one["does"], one["ends"], one["needs"])
+                Outcome(**{name: one[name] for name in OUTCOME_FIELDS if name in one})
                 for one in content["outcomes"]
             ],
             lifetime_seconds=content["lifetime_seconds"],

@@ -79,6 +79,27 @@ def to_email(text: str) -> str:
     return email
 
 
+def invited_email(name: str) -> str | None:
+    """Return the email that an invitation is bound to; None where its name is no email."""
+    try:
+        return to_email(name)
+    except AccountRefused:
+        return None
+
+
+def check_invited(name: str, email: str) -> None:
+    """
+    :param name: who is invited.
+    :raises AccountRefused: when the invitation is bound to another email.
+    """
+    invited = invited_email(name)
+    if invited is not None and invited != email:
+        raise AccountRefused(
+            f"This invitation is for {invited}, not for {email}. Join with the account of "
+            f"{invited}, or ask for an invitation to {email}."
+        )
+
+
 def check_password(password: str, email: str) -> None:
     """
     :raises AccountRefused: when it is too short or long, has under four distinct characters, or

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -68,6 +69,15 @@ CODES: Final[Mapping[str, str]] = {
     "CONFLICTING_FUNDING_METHODS": "method",
     "BLACKLISTED_ADDRESS": "outcome",
 }
+# The outcomes are described in the API's names; the form has other words for these.
+WORDS: Final[Mapping[str, str]] = {
+    "`quote_revision` 1": "at a new price",
+    "not gasless": "no signature",
+    "`use_gasless`": "a signature",
+    "`refund_address`": "a refund address",
+    "1 base unit": "the smallest unit of the token",
+    "`": "",
+}
 App = Mapping[str, Any]
 
 
@@ -101,6 +111,7 @@ class BenchPages:
             Route("/apps/{app_id}/bench", self.show),
             Route("/apps/{app_id}/bench", self.create, methods=["POST"]),
             Route("/apps/{app_id}/bench/join", self.join, methods=["POST"]),
+            Route("/apps/{app_id}/bench/lifetime", self.set_lifetime, methods=["POST"]),
         ]
 
     async def show(self, request: Request) -> Response:
@@ -122,6 +133,19 @@ class BenchPages:
             return await self._page(member, app, Filled(problem=AWAY))
         return RedirectResponse(f"/apps/{app['id']}/bench", status_code=303)
 
+    async def set_lifetime(self, request: Request) -> Response:
+        """Shorten how long the app's swaps wait for a deposit, or take that back."""
+        member, fields = await self._forms.read(request)
+        app = _test_app(member, request)
+        try:
+            seconds = (await self._bench.facts()).lifetime_seconds if "shorten" in fields else None
+            await member.api.post(f"/apps/{app['id']}", {"swap_lifetime_seconds": seconds})
+        except ApiRefused as error:
+            return await self._page(member, app, Filled(problem=error.message))
+        except BenchAway:
+            return await self._page(member, app, Filled(problem=AWAY))
+        return RedirectResponse(f"/apps/{app['id']}/bench", status_code=303)
+
     async def create(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
         app = _test_app(member, request)
@@ -132,6 +156,9 @@ class BenchPages:
         outcome = outcomes.get(fields.get("outcome", ""))
         if outcome is None:
             problems = {"outcome": "Choose what is to happen."}
+            return await self._page(member, app, Filled(fields, problems))
+        # The api refuses a role first.
+        if member.may_work_on(app) and (problems := unmet(fields, outcome)):
             return await self._page(member, app, Filled(fields, problems))
         try:
             made = await member.api.post(f"/apps/{app['id']}/swaps", swap_body(fields, outcome))
@@ -148,6 +175,7 @@ class BenchPages:
             "filled": filled,
             "problem": filled.problem or (NOT_CREATED if filled.problems else None),
             "methods": METHODS,
+            "in_words": in_words,
             "default_asset": default_asset,
             "refund_address": REFUND_ADDRESS,
             "may_work": member.may_work_on(app),
@@ -180,6 +208,13 @@ def _test_app(member: Member, request: Request) -> App:
     return app
 
 
+def in_words(text: str) -> str:
+    """Return what the bench says of an outcome, in the words of the form."""
+    for name, words in WORDS.items():
+        text = text.replace(name, words)
+    return text
+
+
 def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
     """Return the native token of the first network with tokens, or its first token without one."""
     network = next((one for one in networks if one["tokens"]), None)
@@ -188,6 +223,34 @@ def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
     tokens = network["tokens"]
     token = next((one for one in tokens if one["contract"] is None), tokens[0])
     return f"{network['name']}/{token['symbol']}"
+
+
+def unmet(fields: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
+    """Return what keeps the outcome from happening, by field: the swap would end another way."""
+    problems = {}
+    about = f"“{outcome.name.replace('_', ' ').capitalize()}” needs"
+    source = fields.get("source", "").partition("/")[2]
+    destination = fields.get("destination", "").partition("/")[2]
+    if outcome.source_token and source != outcome.source_token:
+        problems["source"] = f"{about} {outcome.amount_min:,} {outcome.source_token} or more."
+    elif outcome.amount_min and not _is_at_least(fields.get("amount", ""), outcome.amount_min):
+        problems["amount"] = f"{about} {outcome.amount_min:,} {outcome.source_token} or more."
+    if outcome.destination_tokens and destination not in outcome.destination_tokens:
+        problems["destination"] = f"{about} {' or '.join(outcome.destination_tokens)} here."
+    if outcome.gasless is not None and outcome.gasless != (fields.get("method") == "gasless"):
+        wanted = "a signature" if outcome.gasless else "another method: a signature is all or none"
+        problems["method"] = f"{about} {wanted}."
+    if outcome.refund_address and not fields.get("refund_address"):
+        problems["refund_address"] = f"{about} a refund address."
+    return problems
+
+
+def _is_at_least(text: str, least: int) -> bool:
+    """Whether an amount is large enough; what is no number is left to the api's words."""
+    try:
+        return Decimal(text) >= least
+    except InvalidOperation:
+        return True
 
 
 def swap_body(fields: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""The cookies: a session, what forms before a sign-in are bound to, the last app, and a sign-in
-at an identity provider that has begun.
+"""The cookies: a session, what forms before a sign-in are bound to, the last app, a sign-in at an
+identity provider that has begun, and what a form has done.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from starlette.responses import Response
 from swap_dashboard.domain.oidc import OidcRequest
 
 NAME: Final = "swap"
-KINDS: Final = ("session", "form", "app", "oidc")
+KINDS: Final = ("session", "form", "app", "oidc", "flash")
 APP_SECONDS: Final = 365 * 86400
 TOKEN_MAX: Final = 128
 SECRET_BYTES: Final = 32
 OIDC_SECONDS: Final = 600
 OIDC_MAX: Final = 3072
+FLASH_MAX: Final = 4096
 OIDC_FIELDS: Final = ("secret", "target", "invitation")
 
 
@@ -35,7 +36,9 @@ class Cookies:
         :param name: what theirs begin with. Ports of one host share their cookies.
         """
         self._is_https = is_https
-        self._session, self._form, self._app, self._oidc = (f"{name}_{kind}" for kind in KINDS)
+        self._session, self._form, self._app, self._oidc, self._flash = (
+            f"{name}_{kind}" for kind in KINDS
+        )
         self._prefix = "__Host-" if is_https else ""
 
     def session(self, request: Request) -> str:
@@ -84,6 +87,15 @@ class Cookies:
 
     def remove_oidc(self, response: Response) -> None:
         self._remove(response, self._oidc)
+
+    def flash(self, request: Request) -> str:
+        return self._read(request, self._flash, length_max=FLASH_MAX)
+
+    def write_flash(self, response: Response, sealed: str, *, max_age: int) -> None:
+        self._write(response, self._flash, sealed, max_age=max_age)
+
+    def remove_flash(self, response: Response) -> None:
+        self._remove(response, self._flash)
 
     def _remove(self, response: Response, name: str) -> None:
         response.delete_cookie(

@@ -45,7 +45,11 @@ class Step:
 
 
 class HomePages:
-    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+    def __init__(self, layout: Layout, visitors: Visitors, *, has_bench: bool) -> None:
+        """
+        :param has_bench: whether a test bench creates swaps of test apps.
+        """
+        self._has_bench = has_bench
         self._layout = layout
         self._visitors = visitors
 
@@ -77,7 +81,7 @@ class HomePages:
             _fees_of(member, path),
             _webhooks_of(member, path),
         )
-        steps = steps_of(app, figures.data, keys.data, hooks)
+        steps = steps_of(app, figures.data, keys.data, hooks, has_bench=self._has_bench)
         values = {
             "steps": steps if not all(step.is_done for step in steps) else [],
             "live": [_swaps(path, figures.data["live"].get(one, 0), status=one) for one in LIVE],
@@ -166,14 +170,17 @@ def steps_of(
     figures: Mapping[str, Any],
     keys: Sequence[Mapping[str, Any]],
     hooks: Sequence[Mapping[str, Any]] | None,
+    *,
+    has_bench: bool,
 ) -> list[Step]:
     """Return what leads to a first webhook, each ticked once it is so."""
     path = f"/apps/{app['id']}"
     endpoints = hooks or []
+    creating = "bench" if has_bench and app["environment"] == "test" else "swaps"
     return [
         Step("Make an API key", f"{path}/keys", any(key["revoked_at"] is None for key in keys)),
         Step("Add a webhook endpoint", f"{path}/webhooks", bool(endpoints)),
-        Step("Create a first swap", f"{path}/swaps", figures["newest_at"] is not None),
+        Step("Create a first swap", f"{path}/{creating}", figures["newest_at"] is not None),
         Step(
             "Receive a first webhook",
             f"{path}/webhooks",

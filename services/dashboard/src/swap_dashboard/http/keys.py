@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from swap_dashboard.http.flashes import Flash, Flashes
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.origins import origins_of
@@ -31,10 +32,23 @@ class RefusedOrigins:
 
 
 class KeyPages:
-    def __init__(self, layout: Layout, visitors: Visitors, member_forms: MemberForms) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        visitors: Visitors,
+        member_forms: MemberForms,
+        flashes: Flashes,
+        *,
+        api_url: str,
+    ) -> None:
+        """
+        :param api_url: the API's address, as servers reach it.
+        """
+        self._api_url = api_url.rstrip("/")
         self._layout = layout
         self._visitors = visitors
         self._forms = member_forms
+        self._flashes = flashes
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
@@ -47,10 +61,12 @@ class KeyPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        after = request.query_params.get("starting_after", "")
-        return await self._page(
-            member, member.app_of(request), after=to_uuid(after) if after else ""
-        )
+        app, after = member.app_of(request), request.query_params.get("starting_after", "")
+        flash = self._flashes.read(request, member)
+        response = await self._page(member, app, after=to_uuid(after) if after else "", flash=flash)
+        if flash is not None:
+            self._flashes.end(response)
+        return response
 
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -106,7 +122,11 @@ class KeyPages:
             made = (await member.api.post(path, body)).data
         except ApiRefused as error:
             return await self._page(member, app, problem=error.message, new_origins=new_origins)
-        return await self._page(member, app, key=made["key"])
+        flash = Flash(
+            about="The key. It is shown this once: put it where your server reads it.",
+            secret=made["key"],
+        )
+        return self._flashes.redirect(member, f"/apps/{app['id']}/keys", flash)
 
     async def _page(
         self,
@@ -114,7 +134,7 @@ class KeyPages:
         app: Mapping[str, Any],
         *,
         after: str = "",
-        key: str | None = None,
+        flash: Flash | None = None,
         problem: str | None = None,
         refused: RefusedOrigins | None = None,
         new_origins: str = "",
@@ -127,7 +147,8 @@ class KeyPages:
         values = {
             "keys": listed.data,
             "pager": Page.behind(path, after, listed),
-            "key": key,
+            "flash": flash,
+            "api_url": self._api_url,
             "problem": problem,
             "refused": refused,
             "new_origins": new_origins,

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from swap_dashboard.domain.accounts import AccountRefused
 from swap_dashboard.domain.oidc import OidcRequest
 from swap_dashboard.domain.paths import own_path
 from swap_dashboard.http.cookies import Cookies, is_form_token
@@ -89,8 +90,9 @@ class OidcPages:
             step = await self._sign_in_by_provider(started, code, self._visitors.browser(request))
         except SignInRefused as refused:
             return self._sign_in_pages.refuse(request, str(refused) or REFUSED)
-        except ApiRefused as error:
-            return self._sign_in_pages.refuse(request, error.message)
+        except (ApiRefused, AccountRefused) as error:  # the invitation ended, or is another's
+            text = error.message if isinstance(error, ApiRefused) else str(error)
+            return self._sign_in_pages.refuse(request, text)
         except ProviderAway:
             return self._sign_in_pages.refuse(request, AWAY, status=503)
         return await self._sign_in_pages.go_on(request, step, own_path(started.target))

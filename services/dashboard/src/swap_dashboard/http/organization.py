@@ -11,9 +11,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from swap_dashboard.domain.accounts import AccountRefused, to_email
+from swap_dashboard.http.flashes import Flash, Flashes
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.paging import Page
+from swap_dashboard.http.rendering import moment
 from swap_dashboard.http.visitors import RANKS, Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
 
@@ -39,7 +42,13 @@ def limits_of(app: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 class OrganizationPages:
     def __init__(
-        self, layout: Layout, visitors: Visitors, member_forms: MemberForms, *, public_url: str
+        self,
+        layout: Layout,
+        visitors: Visitors,
+        member_forms: MemberForms,
+        flashes: Flashes,
+        *,
+        public_url: str,
     ) -> None:
         """
         :param public_url: what links of invitations begin with.
@@ -47,6 +56,7 @@ class OrganizationPages:
         self._layout = layout
         self._visitors = visitors
         self._forms = member_forms
+        self._flashes = flashes
         self._public_url = public_url
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -64,7 +74,12 @@ class OrganizationPages:
         ]
 
     async def show(self, request: Request) -> Response:
-        return await self._page(await self._visitors.member(request))
+        member = await self._visitors.member(request)
+        flash = self._flashes.read(request, member)
+        response = await self._page(member, flash=flash)
+        if flash is not None:
+            self._flashes.end(response)
+        return response
 
     async def rename(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -92,16 +107,22 @@ class OrganizationPages:
 
     async def invite(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
-        role = fields.get("role", "")
-        body = {"name": fields.get("name", ""), "role": role if role in RANKS else RANKS[0]}
+        role, entered = fields.get("role", ""), fields.get("name", "")
         path = f"/organizations/{member.organization_id}/invitations"
         try:
-            made = await member.api.post(path, body)
+            email = to_email(entered)  # an invitation is bound to it
+            body = {"name": email, "role": role if role in RANKS else RANKS[0]}
+            made = (await member.api.post(path, body)).data
+        except AccountRefused as error:
+            return await self._page(member, problem=str(error), entered=entered)
         except ApiRefused as error:
-            return await self._page(member, problem=error.message)
-        return await self._page(
-            member, link=f"{self._public_url}/join?invitation={made.data['token']}"
+            return await self._page(member, problem=error.message, entered=entered)
+        flash = Flash(
+            about=f"The link that admits {email}, once, until {moment(made['expires_at'])}. It is "
+            "shown this once, and no mail is sent: send it yourself.",
+            secret=f"{self._public_url}/join?invitation={made['token']}",
         )
+        return self._flashes.redirect(member, "/organization", flash)
 
     async def uninvite(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -138,8 +159,16 @@ class OrganizationPages:
         return RedirectResponse("/organization", status_code=303)
 
     async def _page(
-        self, member: Member, *, problem: str | None = None, link: str | None = None
+        self,
+        member: Member,
+        *,
+        problem: str | None = None,
+        entered: str = "",
+        flash: Flash | None = None,
     ) -> Response:
+        """
+        :param entered: the email of an invitation that was not made.
+        """
         path, window = f"/organizations/{member.organization_id}", {"page_size": LISTED}
         members = member.api.get(f"{path}/members", window)
         if member.may("admin"):
@@ -155,7 +184,8 @@ class OrganizationPages:
             "limits_of": limits_of,
             "roles": [role for role in reversed(RANKS) if role != "owner" or member.may("owner")],
             "problem": problem,
-            "link": link,
+            "entered": entered,
+            "flash": flash,
         }
         return self._layout.of_member(
             "organization.html",

@@ -37,6 +37,13 @@ TRANSACTION_NAMES: Final = {
     "refund": "Refund",
     "provider_refund": "Provider refund",
 }
+# As docs/managing.md has them, from the lowest.
+ROLE_TEXTS: Final = {
+    "viewer": "A viewer reads apps, swaps, members and webhooks, and changes nothing.",
+    "developer": "A developer also makes test apps, and manages their keys and webhooks.",
+    "admin": "An admin also manages live apps, members and invitations, and reads the log.",
+    "owner": "An owner may do everything, and manages other owners.",
+}
 MESSAGE_KINDS: Final = {"delivered": "good", "failed": "bad", "waiting": "active"}
 TRANSACTION_KINDS: Final = {"completed": "good", "pending": "active", "initiated": "waiting"}
 
@@ -62,6 +69,8 @@ class Pages:
             "moment": moment,
             "age": self._age,
             "age_seconds": self._age_seconds,
+            "due": self._due,
+            "detail": detail,
             "duration": duration,
             "seconds": lambda value: length(timedelta(seconds=int(value))),
             "shorten_amount": shorten_amount,
@@ -76,6 +85,7 @@ class Pages:
             "transaction_kinds": TRANSACTION_KINDS,
             "message_kinds": MESSAGE_KINDS,
             "statuses": STATUSES,
+            "role_texts": ROLE_TEXTS,
         }
 
     def render(
@@ -94,6 +104,11 @@ class Pages:
 
     def _age_seconds(self, value: str | datetime) -> int:
         return int((self._clock() - to_moment(value)).total_seconds())
+
+    def _due(self, value: str | datetime) -> str:
+        """Return until when; what is due in the past is about to begin."""
+        left = to_moment(value) - self._clock()
+        return f"in {length(left)}" if left > timedelta(0) else "now"
 
 
 def to_moment(value: str | datetime) -> datetime:
@@ -166,6 +181,13 @@ def cut(text: str | None, head: int = CUT[0], tail: int = CUT[1]) -> str:
     if not text:
         return NONE
     return text if len(text) <= head + tail + 1 else f"{text[:head]}…{text[-tail:]}"
+
+
+def detail(value: Any) -> str:
+    """Return a value of the log of changes as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def pretty(value: Any) -> str:

@@ -12,17 +12,23 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.paging import filtered_link
-from swap_dashboard.http.visitors import Visitors, to_uuid
+from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import Answered, ApiRefused
+from swap_dashboard.usecases.join_bench import LABEL
 
 PAGE_SIZE: Final = 50
+KEYS: Final = 50
 TEXT_MAX: Final = 200
 STATUS_DIGITS: Final = 3
 FILTERS: Final = ("request_id", "route", "status", "failed")
 
 
 class RequestLogPages:
-    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+    def __init__(self, layout: Layout, visitors: Visitors, *, has_bench: bool) -> None:
+        """
+        :param has_bench: whether a test bench may poll with a key of the app.
+        """
+        self._has_bench = has_bench
         self._layout = layout
         self._visitors = visitors
 
@@ -35,14 +41,21 @@ class RequestLogPages:
         filters = _read_filters(request)
         path = f"/apps/{app['id']}/requests"
         try:
-            answered = await member.api.get(path, _query_of(filters))
+            bench_key = await self._bench_key(member, app)
+            # One request is found whatever key it came with.
+            hidden = "" if filters["bench"] or filters["request_id"] else bench_key
+            query = {**_query_of(filters), "without_key": hidden}
+            answered = await member.api.get(path, query)
         except ApiRefused as error:
             # A status that no answer has: the address was written by hand.
             if error.status != HTTPStatus.BAD_REQUEST:
                 raise
             answered = Answered([])
+            bench_key = ""
         records = answered.data
         values = {
+            "has_bench_key": bool(bench_key),
+            "bench_link": filtered_link(path, {**filters, "starting_after": ""}, bench="show"),
             "records": records,
             "filters": filters,
             "is_filtered": any(filters[name] for name in FILTERS),
@@ -55,6 +68,14 @@ class RequestLogPages:
             "requests.html", values, member=member, app=app, title="API log", section="requests"
         )
 
+    async def _bench_key(self, member: Member, app: Mapping[str, Any]) -> str:
+        """Return the test bench's key, which polls all the time; empty without one."""
+        if not self._has_bench or app["environment"] != "test":
+            return ""
+        keys = (await member.api.get(f"/apps/{app['id']}/keys", {"page_size": KEYS})).data
+        found = (key for key in keys if key["label"] == LABEL and key["revoked_at"] is None)
+        return str(next((key["id"] for key in found), ""))
+
 
 def _read_filters(request: Request) -> dict[str, str]:
     """Return the filters of the address; what cannot be one is left out."""
@@ -65,6 +86,7 @@ def _read_filters(request: Request) -> dict[str, str]:
         "request_id": query.get("request_id", "").strip()[:TEXT_MAX],
         "route": query.get("route", "").strip()[:TEXT_MAX],
         "status": status if is_status else "",
+        "bench": "show" if query.get("bench") == "show" else "",
         "failed": "yes" if query.get("failed") == "yes" else "",
         "starting_after": str(to_uuid(after)) if after else "",
     }

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.accounts import AccountRefused
+from swap_dashboard.domain.accounts import AccountRefused, invited_email
 from swap_dashboard.domain.paths import own_path
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
@@ -134,7 +134,7 @@ class SignInPages:
     async def show_join(self, request: Request) -> Response:
         invitation = request.query_params.get("invitation", "")
         visitor = await self._visitors.find(request)
-        return self._join_form(request, visitor, {"invitation": invitation})
+        return await self._join_form(request, visitor, {"invitation": invitation})
 
     async def submit_join(self, request: Request) -> Response:
         visitor = await self._visitors.find(request)
@@ -144,7 +144,9 @@ class SignInPages:
         try:
             if visitor is not None:
                 session = visitor.session
-                joined = await self._accept_invitation.for_account(invitation, session.account_id)
+                joined = await self._accept_invitation.for_account(
+                    invitation, session.account_id, session.email
+                )
                 await self._sessions.use_membership(session.id, joined)
                 return RedirectResponse("/", status_code=303)
             return await self._join(request, fields)
@@ -156,7 +158,7 @@ class SignInPages:
             problem = error.message if isinstance(error, ApiRefused) else str(error)
         email = fields.get("email", "")
         values = {"invitation": invitation, "email": email, "problem": problem}
-        return self._join_form(request, visitor, values, status=422)
+        return await self._join_form(request, visitor, values, status=422)
 
     async def sign_out(self, request: Request) -> Response:
         visitor = await self._visitors.require(request)
@@ -174,16 +176,25 @@ class SignInPages:
         token = await self._open_session(account, browser, by="invitation")
         return await self._begin(request, token, "/")
 
-    def _join_form(
+    async def _join_form(
         self,
         request: Request,
         visitor: Visitor | None,
-        values: Mapping[str, object],
+        values: Mapping[str, str],
         *,
         status: int = 200,
     ) -> Response:
         """Render the form; who is signed in joins with the account of the session."""
-        shown = {**values, "joins_as": visitor and visitor.session.email}
+        shown: dict[str, object] = {"invited": None, "bound_to": None, **values}
+        if values["invitation"]:
+            try:
+                invited = await self._accept_invitation.inspect(values["invitation"])
+            except ApiRefused as error:
+                shown.setdefault("problem", error.message)
+                status = 422
+            else:
+                shown |= {"invited": invited, "bound_to": invited_email(invited.name)}
+        shown["joins_as"] = visitor and visitor.session.email
         if visitor is not None:
             shown["form_token"] = visitor.form_token
         return self._form(request, "join.html", shown, title="Accept an invitation", status=status)

@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import BaseRoute, Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -88,6 +88,8 @@ class ErrorPages:
 
     async def http(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and request.method == "GET":
+            return RedirectResponse(_page_above(request), status_code=303)
         text = (
             "There is no such page." if error.status_code == HTTPStatus.NOT_FOUND else error.detail
         )
@@ -102,6 +104,16 @@ class ErrorPages:
     ) -> Response:
         values = {"status": status, "text": text, "request_id": (metadata or {}).get("request_id")}
         return self._layout.plain("error.html", values, title="Not possible", status=status)
+
+
+def _page_above(request: Request) -> str:
+    """Return the page that a form stands on: its address was opened, or loaded again."""
+    path = request.url.path
+    while path := path.rpartition("/")[0]:
+        scope = {**request.scope, "path": path}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            return quote(path)
+    return "/"
 
 
 def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -> Starlette:

@@ -13,11 +13,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from swap_dashboard.http.flashes import Flash, Flashes
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.paging import Page, place_of
 from swap_dashboard.http.rendering import pretty_json, to_moment
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
+from swap_dashboard.http.webhook_view import attempts_of, disabled_from, first_delivery, plan_of
 from swap_dashboard.ports import ApiRefused
 
 MESSAGES: Final = 20
@@ -25,14 +27,21 @@ HOURS: Final = 25  # a day begins and ends within an hour
 ORDERS: Final = ("enable", "disable", "remove", "test")
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
+TWICE: Final = (
+    "An enabled endpoint of this app has this URL already: each message would arrive there twice, "
+    "with two signatures. To replace its secret, rotate it on its page."
+)
 App = Mapping[str, Any]
 
 
 class WebhookPages:
-    def __init__(self, layout: Layout, visitors: Visitors, member_forms: MemberForms) -> None:
+    def __init__(
+        self, layout: Layout, visitors: Visitors, member_forms: MemberForms, flashes: Flashes
+    ) -> None:
         self._layout = layout
         self._visitors = visitors
         self._forms = member_forms
+        self._flashes = flashes
 
     def routes(self) -> Sequence[BaseRoute]:
         one = "/apps/{app_id}/webhooks/{webhook_id}"
@@ -55,29 +64,38 @@ class WebhookPages:
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
         app = member.app_of(request)
-        body = {"url": fields.get("url", ""), **events_of(fields)}
+        path, url = f"/apps/{app['id']}/webhooks", fields.get("url", "")
+        is_asked = member.may_work_on(app) and "again" not in fields  # the api refuses the others
+        if is_asked and await _has_enabled(member, path, url):
+            return await self._list(member, app, problem=TWICE, entered=fields, is_twice=True)
+        body = {"url": url, **events_of(fields)}
         try:
-            made = (await member.api.post(f"/apps/{app['id']}/webhooks", body)).data
+            made = (await member.api.post(path, body)).data
         except ApiRefused as error:
-            return await self._list(member, app, problem=error.message, url=body["url"])
-        return await self._one(member, app, made, secret=made["secret"])
+            return await self._list(member, app, problem=error.message, entered=fields)
+        return self._show_secret(member, f"{path}/{made['id']}", made["secret"])
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
-        filters = read_filters(request)
-        return await self._one(member, app, webhook, after=place_of(request), filters=filters)
+        filters, flash = read_filters(request), self._flashes.read(request, member)
+        response = await self._one(
+            member, app, webhook, after=place_of(request), filters=filters, flash=flash
+        )
+        if flash is not None:
+            self._flashes.end(response)
+        return response
 
     async def choose_events(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
         try:
-            chosen = await member.api.post(f"/webhooks/{webhook['id']}/events", events_of(fields))
+            await member.api.post(f"/webhooks/{webhook['id']}/events", events_of(fields))
         except ApiRefused as error:
             return await self._one(member, app, webhook, problem=error.message)
-        return await self._one(member, app, chosen.data, done="The events are changed.")
+        return self._show_done(member, _path(app, webhook), "The events are changed.")
 
     async def rotate(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -87,7 +105,7 @@ class WebhookPages:
             made = (await member.api.post(f"/webhooks/{webhook['id']}/rotate")).data
         except ApiRefused as error:
             return await self._one(member, app, webhook, problem=error.message)
-        return await self._one(member, app, webhook, secret=made["secret"])
+        return self._show_secret(member, _path(app, webhook), made["secret"])
 
     async def replay(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -101,14 +119,19 @@ class WebhookPages:
             done = (await member.api.post(f"/webhooks/{webhook['id']}/replay", body)).data
         except ApiRefused as error:
             return await self._one(member, app, webhook, problem=error.message)
-        return await self._one(member, app, webhook, done=f"{done['replayed']} are sent again.")
+        number = done["replayed"]
+        text = f"{number} message{'' if number == 1 else 's'} will be sent again."
+        return self._show_done(member, _path(app, webhook), text)
 
     async def show_message(self, request: Request) -> Response:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
-        done = "The message is sent again." if request.query_params.get("resent") else None
-        return await self._message(member, app, webhook, _message_id(request), done=done)
+        flash = self._flashes.read(request, member)
+        response = await self._message(member, app, webhook, _message_id(request), flash=flash)
+        if flash is not None:
+            self._flashes.end(response)
+        return response
 
     async def resend(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -120,7 +143,7 @@ class WebhookPages:
             await member.api.post(f"{path}/replay")
         except ApiRefused as error:
             return await self._message(member, app, webhook, message_id, problem=error.message)
-        return RedirectResponse(f"/apps/{app['id']}{path}?resent=1", status_code=303)
+        return self._show_done(member, f"/apps/{app['id']}{path}", "The message is sent again.")
 
     async def order(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -130,20 +153,43 @@ class WebhookPages:
         if order not in ORDERS:
             raise ApiRefused(404, "NOT_FOUND", "There is nothing at this address")
         try:
-            await member.api.post(f"/webhooks/{webhook['id']}/{order}")
+            done = (await member.api.post(f"/webhooks/{webhook['id']}/{order}")).data
         except ApiRefused as error:
             return await self._one(member, app, webhook, problem=error.message)
-        path = f"/apps/{app['id']}/webhooks"
-        target = path if order == "remove" else f"{path}/{webhook['id']}"
-        return RedirectResponse(target, status_code=303)
+        path = _path(app, webhook)
+        if order == "remove":
+            return RedirectResponse(f"/apps/{app['id']}/webhooks", status_code=303)
+        if order == "test":
+            # Its page shows the answer of the receiver as soon as there is one.
+            target = f"{path}/messages/{done['message_id']}"
+            return self._show_done(member, target, "The test event is under way.")
+        return RedirectResponse(path, status_code=303)
+
+    def _show_secret(self, member: Member, path: str, secret: str) -> Response:
+        about = "The secret that signs. It is shown this once: put it where your receiver reads it."
+        return self._flashes.redirect(member, path, Flash(about=about, secret=secret))
+
+    def _show_done(self, member: Member, path: str, text: str) -> Response:
+        return self._flashes.redirect(member, path, Flash(done=text))
 
     async def _list(
-        self, member: Member, app: App, *, problem: str | None = None, url: object = ""
+        self,
+        member: Member,
+        app: App,
+        *,
+        problem: str | None = None,
+        entered: Mapping[str, str] | None = None,
+        is_twice: bool = False,
     ) -> Response:
+        """
+        :param entered: the form of an endpoint that was not added.
+        :param is_twice: whether an enabled endpoint has its URL.
+        """
         values = {
             "webhooks": (await member.api.get(f"/apps/{app['id']}/webhooks")).data,
             "problem": problem,
-            "url": url,
+            "entered": entered or {},
+            "is_twice": is_twice,
             "may_work": member.may_work_on(app),
         }
         return self._layout.of_member(
@@ -163,9 +209,8 @@ class WebhookPages:
         *,
         after: str = "",
         filters: Mapping[str, str] | None = None,
-        secret: str | None = None,
+        flash: Flash | None = None,
         problem: str | None = None,
-        done: str | None = None,
     ) -> Response:
         path = f"/webhooks/{webhook['id']}/messages"
         filters = filters or {}
@@ -177,14 +222,14 @@ class WebhookPages:
         own_path = f"/apps/{app['id']}{path.removesuffix('/messages')}"
         values = {
             "webhook": webhook,
+            "disabled_from": disabled_from(webhook),
             "messages": sent.data,
             "pager": Page.behind(own_path, after, sent, filters),
             "hours": hours_of(own_path, webhook["id"], figures.data),
             "filters": filters,
             "total": sent.total,
-            "secret": secret,
+            "flash": flash,
             "problem": problem,
-            "done": done,
             "may_work": member.may_work_on(app),
         }
         return self._layout.of_member(
@@ -204,15 +249,18 @@ class WebhookPages:
         message_id: str,
         *,
         problem: str | None = None,
-        done: str | None = None,
+        flash: Flash | None = None,
     ) -> Response:
         read = await member.api.get(f"/webhooks/{webhook['id']}/messages/{message_id}")
         values = {
             "webhook": webhook,
             "message": read.data,
+            "attempts": attempts_of(read.data["log"]),
+            "plan": plan_of(read.data),
+            "first_delivered_at": first_delivery(read.data["log"]),
             "payload": pretty_json(read.data["body"]),
             "problem": problem,
-            "done": done,
+            "flash": flash,
             "may_work": member.may_work_on(app),
         }
         return self._layout.of_member(
@@ -223,6 +271,15 @@ class WebhookPages:
             title="Webhook message",
             section="webhooks",
         )
+
+
+def _path(app: App, webhook: Mapping[str, Any]) -> str:
+    return f"/apps/{app['id']}/webhooks/{webhook['id']}"
+
+
+async def _has_enabled(member: Member, path: str, url: str) -> bool:
+    listed = (await member.api.get(path)).data
+    return any(one["url"] == url and one["disabled_at"] is None for one in listed)
 
 
 def events_of(fields: Mapping[str, str]) -> dict[str, bool]:

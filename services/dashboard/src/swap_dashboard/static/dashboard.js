@@ -16,6 +16,18 @@ document.addEventListener("keydown", (event) => {
   });
 });
 
+// A password that is chosen may be read before it is sent. Without this script it stays hidden.
+document.querySelectorAll("[data-reveal]").forEach((button) => {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const field = button.form.elements[button.dataset.reveal];
+    const isShown = field.type === "password";
+    field.type = isShown ? "text" : "password";
+    button.textContent = isShown ? "Hide" : "Show";
+    button.setAttribute("aria-label", `${button.textContent} the password`);
+  });
+});
+
 // What a page reads again by itself is no use of the session.
 const BACKGROUND = { "X-Background": "1" };
 const reload = () =>

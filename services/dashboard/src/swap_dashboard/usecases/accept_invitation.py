@@ -3,12 +3,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_dashboard import observe
-from swap_dashboard.domain.accounts import Account, check_password, to_email
-from swap_dashboard.ports import Accounts, Api, Clock, EmailTaken, NewId, Passwords
+from swap_dashboard.domain.accounts import Account, check_invited, check_password, to_email
+from swap_dashboard.ports import Accounts, Api, Clock, EmailTaken, Invitation, NewId, Passwords
 
 
 class AcceptInvitation:
-    """Take an invitation: make an account, or add an organization to one."""
+    """Take an invitation: make an account, or add an organization to one.
+
+    The api knows no emails. An invitation to one is therefore bound to it here: members and the
+    log name the invited email, and another account would act under it.
+    """
 
     def __init__(
         self, accounts: Accounts, api: Api, passwords: Passwords, *, clock: Clock, new_id: NewId
@@ -19,16 +23,26 @@ class AcceptInvitation:
         self._clock = clock
         self._new_id = new_id
 
+    async def inspect(self, invitation: str) -> Invitation:
+        """Return what an invitation is for.
+
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        return await self._api.inspect(invitation)
+
     async def with_new_account(self, invitation: str, email: str, password: str) -> Account:
         """Make an account. The invitation is taken last: it can be taken once.
 
-        :raises AccountRefused: when the email or the password cannot be used.
+        :raises AccountRefused: when the email or the password cannot be used, or the invitation
+            is bound to another email.
         :raises EmailTaken: when there is an account: its owner signs in first.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
         email = to_email(email)
         check_password(password, email)
+        check_invited((await self._api.inspect(invitation)).name, email)
         if await self._accounts.find(email) is not None:
             raise EmailTaken
         password_hash = await self._passwords.hash(password)
@@ -40,12 +54,15 @@ class AcceptInvitation:
         observe.account_added(account.id, joined.organization_id)
         return account
 
-    async def for_account(self, invitation: str, account_id: UUID) -> UUID:
+    async def for_account(self, invitation: str, account_id: UUID, email: str) -> UUID:
         """Add an organization to an account, and return the membership.
 
+        :param email: of the account.
+        :raises AccountRefused: when the invitation is bound to another email.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
+        check_invited((await self._api.inspect(invitation)).name, email)
         joined = await self._api.accept(invitation)
         await self._accounts.add_membership(account_id, joined, self._clock())
         return joined.id
@@ -53,9 +70,11 @@ class AcceptInvitation:
     async def for_email(self, invitation: str, email: str) -> UUID | None:
         """Add an organization to the account of an email; None without an account.
 
-        :raises AccountRefused: when it is no email.
+        :raises AccountRefused: when it is no email, or the invitation is bound to another one.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
         account = await self._accounts.find(to_email(email))
-        return None if account is None else await self.for_account(invitation, account.id)
+        if account is None:
+            return None
+        return await self.for_account(invitation, account.id, account.email)

@@ -53,6 +53,7 @@ class SignInByProvider:
 
         :raises SignInRefused: when the provider refuses, or no account has the email.
         :raises ProviderAway: when the provider does not answer.
+        :raises AccountRefused: when the invitation is bound to another email.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
@@ -76,7 +77,9 @@ class SignInByProvider:
         else:
             account = await self._confirm(account)
             if request.invitation:
-                await self._accept_invitation.for_account(request.invitation, account.id)
+                await self._accept_invitation.for_account(
+                    request.invitation, account.id, account.email
+                )
         return await self._finish(account, browser, by=PROVIDER)
 
     async def _confirm(self, account: Account) -> Account:

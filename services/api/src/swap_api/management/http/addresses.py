@@ -57,6 +57,7 @@ def post_endpoint(
     refuses: Sequence[ErrorCode] = (),
     creates: bool = False,
     shows_secret: bool = False,
+    kind: Kind = Kind.CREATE,
 ) -> Endpoint:
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
     return Endpoint(
@@ -65,7 +66,7 @@ def post_endpoint(
         handler,
         summary,
         answers,
-        kind=Kind.CREATE,
+        kind=kind,
         scope=scope,
         body=body,
         refuses=(*permitted, *refuses),

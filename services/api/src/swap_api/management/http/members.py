@@ -8,7 +8,13 @@ from swap_api.http.endpoints import Context
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
 from swap_api.management.http.organizations import actor_of, json_response, listed, read, window_of
-from swap_api.management.http.parameters import AcceptBody, InvitationBody, RoleBody, TokenBody
+from swap_api.management.http.parameters import (
+    AcceptBody,
+    InspectBody,
+    InvitationBody,
+    RoleBody,
+    TokenBody,
+)
 from swap_api.management.usecases.manage_members import Issued, ManageMembers
 
 
@@ -56,6 +62,10 @@ class MemberEndpoints:
         return json_response(
             await self._keep.revoke_invitation(invitation_id, actor=actor_of(context))
         )
+
+    async def inspect(self, request: Request, context: Context) -> Response:
+        body = await read(InspectBody, request)
+        return json_response(await self._keep.inspect(body.token))
 
     async def accept(self, request: Request, context: Context) -> Response:
         body = await read(AcceptBody, request)

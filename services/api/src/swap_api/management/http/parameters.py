@@ -190,10 +190,13 @@ class InvitationBody(Parameters):
     role: Role = Field(description="What they may", examples=["developer"])
 
 
-class AcceptBody(Parameters):
+class InspectBody(Parameters):
     token: Annotated[str, StringConstraints(min_length=1, max_length=256)] = Field(
         description="What came with the invitation", examples=["svc_invite_" + "5f" * 32]
     )
+
+
+class AcceptBody(InspectBody):
     label: Name = Field(default="first", description="What the access token is for")
 
 
@@ -264,6 +267,9 @@ class RequestsParameters(Parameters):
     failed_only: bool = Field(default=False, description="Only those with status 400 or above")
     route: Text | None = Field(
         default=None, description="As documented, such as /api/v2/swaps/{swapId}"
+    )
+    without_key: UUID | None = Field(
+        default=None, description="Leaves out the requests with this key, by its id"
     )
     since: Moment | None = Field(default=None, description="Only those answered since then")
     starting_after: UUID | None = Field(

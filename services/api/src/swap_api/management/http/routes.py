@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from swap_api.admission.decide.rate_limits import Kind
 from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.management.http.addresses import (
     APP,
@@ -30,6 +31,7 @@ from swap_api.management.http.parameters import (
     FeeBody,
     FeeEntriesParameters,
     FrameOriginsBody,
+    InspectBody,
     InvitationBody,
     KeyBody,
     KeyOriginsBody,
@@ -59,6 +61,7 @@ from swap_contracts.public.management import (
     AppModel,
     AuditEntryModel,
     InvitationModel,
+    InvitedModel,
     JoinedModel,
     KeyModel,
     MemberModel,
@@ -341,6 +344,16 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             InvitationModel,
         ),
         post_endpoint(
+            f"{MANAGEMENT}/invitations/inspect",
+            members.inspect,
+            "Read what an invitation is for, without accepting it",
+            InvitedModel,
+            InspectBody,
+            scope=Scope.NO_KEY,
+            refuses=(ErrorCode.INVITATION_INVALID,),
+            kind=Kind.READ,
+        ),
+        doing(
             f"{MANAGEMENT}/invitations/accept",
             members.accept,
             "Take an invitation: become a member, with a first access token",

@@ -130,6 +130,15 @@ WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {OF_ORGANIZATI
 RETURNING {INVITATION}
 """,
 )
+INSPECT_INVITATION: Final = sql("""
+SELECT invitation.name, invitation.role, invitation.expires_at, partner.id AS organization_id,
+       partner.name AS organization_name, partner.created_at AS organization_created_at,
+       member.name AS invited_by
+FROM invitation JOIN partner ON partner.id = invitation.partner_id
+LEFT JOIN member ON member.id = invitation.invited_by
+WHERE invitation.hash = :hash AND invitation.accepted_at IS NULL
+  AND invitation.revoked_at IS NULL AND invitation.expires_at > :now
+""")
 TAKE_INVITATION: Final = sql("""
 UPDATE invitation SET accepted_at = :now
 WHERE hash = :hash AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > :now
@@ -278,6 +287,25 @@ class PostgresMembers:
         return await self._change(
             REVOKE_INVITATION, values, "invitation.revoked", {}, actor=actor, at=at
         )
+
+    async def inspect(self, invitation_hash: bytes, at: datetime) -> Row | None:
+        """Return what an invitation is for; None without a valid one."""
+        values = {"hash": invitation_hash, "now": at}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(INSPECT_INVITATION, values)).one_or_none()
+        if row is None:
+            return None
+        return {
+            "organization": {
+                "id": row.organization_id,
+                "name": row.organization_name,
+                "created_at": row.organization_created_at,
+            },
+            "name": row.name,
+            "role": row.role,
+            "invited_by": row.invited_by,
+            "expires_at": row.expires_at,
+        }
 
     async def accept(
         self,

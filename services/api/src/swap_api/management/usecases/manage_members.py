@@ -103,6 +103,17 @@ class ManageMembers:
         actor.require_over(await self._members.find_invitation(invitation_id, actor))
         return await self._members.revoke_invitation(invitation_id, actor, self._clock())
 
+    async def inspect(self, invitation: str) -> Row:
+        """Return what an invitation is for, and leave it open.
+
+        :raises ApiRefusal: when it is unknown, taken, revoked or expired, all in the same words.
+        """
+        await self._rehash_token(invitation)
+        row = await self._members.inspect(self._hash_token(invitation), self._clock())
+        if row is None:
+            raise _invitation_refusal()
+        return row
+
     async def accept(self, invitation: str, *, label: str, request_id: str) -> Issued:
         """Take an invitation, and return the new member's first token.
 
@@ -120,10 +131,7 @@ class ManageMembers:
             at=now,
         )
         if row is None:
-            raise ApiRefusal(
-                ErrorCode.INVITATION_INVALID,
-                "The invitation is unknown, taken, revoked or expired; ask for another one",
-            )
+            raise _invitation_refusal()
         observe.member_joined(row["member"]["id"], row["member"]["organization_id"])
         return Issued(text, row)
 
@@ -184,6 +192,13 @@ class ManageMembers:
         text = secret_text(prefix, self._new_secret(SECRET_BYTES))
         hashed = self._hash_token(text)
         return text, NewSecret(self._new_id(), hashed, text[-LAST_SHOWN:], expires_at)
+
+
+def _invitation_refusal() -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.INVITATION_INVALID,
+        "The invitation is unknown, taken, revoked or expired; ask for another one",
+    )
 
 
 def _member_of(actor: Actor) -> UUID:

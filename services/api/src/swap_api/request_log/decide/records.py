@@ -42,6 +42,7 @@ class RequestFilter:
     http_status: int | None = None
     failed_only: bool = False
     route: str | None = None
+    without_key: UUID | None = None  # a key, the requests of which are left out
     since: datetime | None = None
     starting_after: UUID | None = None  # a record of the list; the page begins behind it
 

@@ -75,6 +75,7 @@ class PostgresRequestRecords:
             (wanted.request_id, "record.request_id = :request_id"),
             (wanted.http_status, "record.status = :http_status"),
             (wanted.route, "record.route = :route"),
+            (wanted.without_key, "record.key_id IS DISTINCT FROM :without_key"),
             (wanted.since, "record.at >= :since"),
             (wanted.starting_after, BEHIND),
         )
@@ -98,6 +99,7 @@ def _values(wanted: RequestFilter) -> dict[str, Any]:
         "request_id": wanted.request_id,
         "http_status": wanted.http_status,
         "route": wanted.route,
+        "without_key": wanted.without_key,
         "since": wanted.since,
         "starting_after": wanted.starting_after,
     }

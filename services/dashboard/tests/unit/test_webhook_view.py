@@ -1,0 +1,83 @@
+"""What a message's page says of its attempts, and of what follows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from swap_dashboard.http.webhook_view import (
+    ATTEMPTS_MAX,
+    FAILING_MAX,
+    FIRST,
+    PAUSES,
+    RESENT,
+    RETRY,
+    attempts_of,
+    disabled_from,
+    first_delivery,
+    plan_of,
+    with_both_families,
+)
+from swap_notifier.domain import outcomes, schedule
+
+DUE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def an_attempt(attempt: int, status: int | None, at: str = "2026-01-01T00:00:00Z") -> Any:
+    return {"attempt": attempt, "http_status": status, "at": at, "request_headers": {}}
+
+
+def test_the_schedule_is_the_notifiers() -> None:
+    assert (PAUSES, FAILING_MAX) == (schedule.PAUSES, outcomes.FAILING_MAX)
+
+
+class TestPlans:
+    def test_name_the_next_attempt_and_the_last_one(self) -> None:
+        plan = plan_of({"state": "waiting", "attempts": 6, "due_at": DUE})
+
+        assert plan is not None
+        assert (plan.next_at, plan.left, plan.is_last) == (DUE, 2, False)
+        assert plan.last_at == DUE + timedelta(hours=10)
+
+    def test_say_that_no_other_attempt_follows(self) -> None:
+        plan = plan_of({"state": "waiting", "attempts": ATTEMPTS_MAX - 1, "due_at": DUE})
+
+        assert plan is not None
+        assert plan.is_last
+        assert plan.last_at == DUE
+
+    @pytest.mark.parametrize(
+        ("state", "attempts"), [("waiting", 0), ("delivered", 1), ("failed", ATTEMPTS_MAX)]
+    )
+    def test_are_for_failed_attempts_alone(self, state: str, attempts: int) -> None:
+        assert plan_of({"state": state, "attempts": attempts, "due_at": DUE}) is None
+
+
+class TestAttempts:
+    def test_have_their_cause_the_newest_first(self) -> None:
+        log = [an_attempt(1, 500), an_attempt(2, 200), an_attempt(1, 200)]
+
+        assert [one["cause"] for one in attempts_of(log)] == [RESENT, RETRY, FIRST]
+
+    def test_have_both_families_of_headers(self) -> None:
+        sent = {"webhook-id": "msg_1", "webhook-signature": "v1,a", "accept": "*/*"}
+
+        assert with_both_families(sent) == {
+            **sent,
+            "svix-id": "msg_1",
+            "svix-signature": "v1,a",
+        }
+        assert with_both_families({}) == {}
+
+    def test_of_a_resend_leave_the_first_delivery_as_it_was(self) -> None:
+        log = [an_attempt(1, None), an_attempt(2, 204, "first"), an_attempt(1, 200, "again")]
+
+        assert first_delivery(log) == "first"
+        assert first_delivery(log[:1]) is None
+
+
+def test_an_endpoint_is_disabled_after_days_of_failures() -> None:
+    assert disabled_from({"failing_since": "2026-01-01T00:00:00Z"}) == DUE + FAILING_MAX
+    assert disabled_from({"failing_since": None}) is None
