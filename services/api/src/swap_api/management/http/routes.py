@@ -353,7 +353,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             refuses=(ErrorCode.INVITATION_INVALID,),
             kind=Kind.READ,
         ),
-        doing(
+        post_endpoint(
             f"{MANAGEMENT}/invitations/accept",
             members.accept,
             "Take an invitation: become a member, with a first access token",

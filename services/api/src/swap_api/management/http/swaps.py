@@ -231,7 +231,7 @@ def managed_swap_endpoints(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             "List the quotes of an app's swap: the first one, and each that replaced it",
             list[QuoteRevisionModel],
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/webhooks",
             swaps.webhooks,
             "List the webhook messages about an app's swap, oldest first, with every attempt",
