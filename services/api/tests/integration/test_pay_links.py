@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from api_factories import ALICE, a_body, a_message, a_swap, an_input
 from api_harness import App, Harness, start
-from api_settlers_swaps import INSERT_SWAPS, THE_REST
+from api_settler_swaps import INSERT_SWAPS, OTHER_COLUMNS
 from people import BASE, a_colleague, an_owner
 
 from swap_api.model.keys import KeyKind
@@ -28,7 +28,7 @@ HIDDEN = ("fee", "reference", "order-1", "app_id", "sequence_number", "path", "s
 
 # As the settler stores a swap, its quote, and another one.
 REQUOTED = (
-    f"{INSERT_SWAPS} VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', {THE_REST})",
+    f"{INSERT_SWAPS} VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', {OTHER_COLUMNS})",
     "UPDATE settler.swap SET quote = %(quote)s WHERE id = %(id)s",
     "UPDATE settler.swap SET quote = %(part)s, quote_revision = 1 WHERE id = %(id)s",
 )
