@@ -131,9 +131,37 @@ class TestJoining:
     async def test_k17_ends_the_process_of_a_consumer_that_finds_no_offsets(self) -> None:
         consumer = a_working_consumer()
         consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
-        watchdog = self.watchdog(consumer, Client({0: 9}))
+        watchdog = self.watchdog(consumer, Client({0: 9}), stuck_after=timedelta(0))
 
         assert watchdog.unpolled() == {NOTES.name: "finding its offsets"}
+        with pytest.raises(ConsumerStuck, match="finding its offsets"):
+            await watchdog()
+
+    async def test_leaves_a_consumer_alone_that_gets_partitions_after_a_pause(self) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}, polled_at=time.time()))
+        await watchdog()
+
+        watchdog._watched[0].subscriber.consumer = Client({1: 9})  # as after a rebalance
+        await watchdog()
+
+        assert watchdog.unpolled() == {NOTES.name: "finding its offsets"}
+
+    @pytest.mark.fault("K17")
+    async def test_k17_partitions_that_change_while_none_is_polled_count_as_one_silence(
+        self,
+    ) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}), stuck_after=timedelta(minutes=1))
+        await watchdog()
+        watched = watchdog._watched[0]
+        assert watched.unpolled_since is not None
+        watched.unpolled_since -= AN_HOUR_AGO
+
+        watched.subscriber.consumer = Client({1: 9})
+
         with pytest.raises(ConsumerStuck, match="finding its offsets"):
             await watchdog()
 

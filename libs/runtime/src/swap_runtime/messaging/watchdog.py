@@ -42,6 +42,7 @@ class _Watched:
     subscriber: Any
     silence_counted_from: float
     unread_since: float | None = None
+    unpolled_since: float | None = None  # new partitions: no broker has answered for them yet
 
     @property
     def topic(self) -> str:
@@ -59,6 +60,10 @@ class _Watched:
             self.unread_since = None
         elif self.unread_since is None:
             self.unread_since = time.monotonic()
+        if _has_polled(self.consumer, self.client):
+            self.unpolled_since = None
+        elif self.unpolled_since is None:
+            self.unpolled_since = time.monotonic()
         LAG.labels(self.topic).set(lag)
         SILENCE.labels(self.topic).set(self.silence_seconds())
 
@@ -67,7 +72,8 @@ class _Watched:
 
         aiokafka goes on fetching while it joins, and after an error that ended its heartbeat, but
         returns nothing of what it fetched. So a fetch proves nothing while messages are unread.
-        The first message after a quiet hour is not late: its own age counts.
+        The first message after a quiet hour is not late: its own age counts. Neither are the
+        partitions of a rebalance after a quiet hour: aiokafka forgets when it polled them.
         """
         consumer, client = self.consumer, self.client
         if consumer.joining_since is not None:
@@ -75,7 +81,8 @@ class _Watched:
         elif client is not None and not client.assignment():
             return 0.0  # other processes have all partitions
         else:
-            last_activity = max(consumer.received_at, self.unread_since or _polled_at(client))
+            waits_since = self.unread_since or self.unpolled_since
+            last_activity = max(consumer.received_at, waits_since or _polled_at(client))
         return time.monotonic() - last_activity
 
     def is_silent_for(self, seconds: float) -> bool:
@@ -114,11 +121,12 @@ class Watchdog:
         """Excuse a silent consumer whose topic has no leaders, or has just answered."""
         topic = watched.topic
         has_leaders = await self._has_leaders(topic)
+        watched.look()  # it may have been answered, or have new partitions, meanwhile
         phase = _phase(watched.consumer, watched.client)
         if not has_leaders:
             watched.silence_counted_from = time.monotonic()
             log.warning("kafka unavailable", topic=topic, phase=phase)
-        elif watched.is_silent_for(self._stuck_after):  # it may have been answered meanwhile
+        elif watched.is_silent_for(self._stuck_after):
             silence = watched.silence_seconds()
             raise ConsumerStuck(f"{topic}: no poll for {silence:.0f} s, {phase}")
 
