@@ -114,6 +114,16 @@ async def test_the_page_needs_no_session_and_shows_the_records(
     assert "30 days" in page.text
 
 
+async def test_what_began_within_the_minute_is_shown_before_it_is_stored(
+    dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
+) -> None:
+    page = (await dashboard.browser().get("/status")).text
+
+    assert await history.incidents(NOW - timedelta(days=1)) == []
+    assert "Everything works." not in page
+    assert "There is trouble with" in page
+
+
 async def test_what_is_over_is_not_shown_as_going_on(
     dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
 ) -> None:

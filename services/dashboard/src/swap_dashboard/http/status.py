@@ -108,7 +108,7 @@ class StatusPages:
             "route_state": route_state,
             "route_tones": ROUTES,
             "stuck": sum(one.stuck_swaps or 0 for one in listed),
-            "open": [_incident(one, now) for one in incidents if _is_open(one, present)],
+            "open": [_incident(one, now) for one in _open(incidents, present, now)],
             "past": [_incident(one, now) for one in incidents if one.ended_at is not None],
             "service_share": to_good_share([one for one in days if one.network == SERVICE]),
             "at": now,
@@ -121,6 +121,18 @@ def _present(networks: Sequence[NetworkStatus] | None) -> Collection[tuple[str, 
     if networks is None:
         return None
     return {(one.name, trouble) for one in networks for trouble in one.troubles}
+
+
+def _open(
+    incidents: Sequence[Incident],
+    present: Collection[tuple[str, Trouble]] | None,
+    now: datetime,
+) -> Sequence[Incident]:
+    """Return the incidents that go on, with those of the last minute: they are not stored yet."""
+    stored = [one for one in incidents if _is_open(one, present)]
+    known = {(one.network, one.trouble) for one in stored}
+    new = sorted(set(present or ()) - known)
+    return [*(Incident(network, trouble, now, None) for network, trouble in new), *stored]
 
 
 def _is_open(one: Incident, present: Collection[tuple[str, Trouble]] | None) -> bool:
