@@ -182,7 +182,7 @@ def check_stops(stops: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     for stop in stops:
         name = stop["network"]
         where = "every network" if name == "*" else name
-        command = "swapctl payouts go" if name == "*" else f"swapctl payouts go {name}"
+        command = "swapctl payouts go" + ("" if name == "*" else f" {name}") + " --reason WHY"
         money = "payments wait in the Treasuries; deposits are credited as before"
         yield warning("payouts", f"stopped for {where}: {stop['reason']}", command, money)
     if not stops:
