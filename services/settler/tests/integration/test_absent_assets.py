@@ -158,6 +158,36 @@ class TestStart:
 
         assert (network, token) == (POLYGON, USDC[POLYGON])
 
+    async def test_needs_the_network_alone_for_what_an_operator_pays(self, engine: Engine) -> None:
+        await a_settler(engine).paid_for()
+        async with engine.begin() as connection:
+            await connection.execute(sql("UPDATE swap SET status = 'failed'"))
+            await connection.execute(sql("UPDATE intent SET kind = 'claim'"))
+
+        await require_assets_in_use(engine, without(POLYGON, USDC[POLYGON]))
+        with pytest.raises(AssetsAbsent, match=f"does not name: {POLYGON}. Put it back"):
+            await require_assets_in_use(engine, without(POLYGON))
+
+        async with engine.begin() as connection:
+            await connection.execute(sql("UPDATE intent SET kind = 'output'"))
+            await connection.execute(sql("UPDATE swap SET status = 'ls_transfer_pending'"))
+
+    async def test_names_the_asset_of_a_refund_that_waits_after_its_swap_ended(
+        self, engine: Engine
+    ) -> None:
+        await a_settler(engine).paid_for()
+        await sign(PostgresUnitOfWork(engine, consumer="settler"))
+        await a_settler(engine).payouts(a_payout_message())
+        due = "INSERT INTO refund_due (network, swap_id) SELECT source_network, id FROM swap"
+        async with engine.begin() as connection:
+            await connection.execute(sql(due))
+
+        with pytest.raises(AssetsAbsent, match=f"does not name: {ETHEREUM}/{USDC[ETHEREUM]}."):
+            await require_assets_in_use(engine, without(ETHEREUM, USDC[ETHEREUM]))
+
+        async with engine.begin() as connection:
+            await connection.execute(sql("DELETE FROM refund_due"))
+
     @pytest.mark.parametrize("role", ["api", "chain_watcher", "auditor"])
     def test_is_read_by_services_that_start_and_by_the_auditor(
         self, migrated: Callable[[str], str], role: str

@@ -45,11 +45,11 @@ async def require_assets_in_use(engine: Engine, catalogue: Catalogue) -> None:
             log.warning("the catalogue is not compared with open swaps", view="asset_in_use")
             return
         rows = list(await connection.execute(IN_USE))
-    absent = [(row.network, row.token) for row in rows if not _names(catalogue, *row)]
+    absent = ["/".join(filter(None, row)) for row in rows if not _names(catalogue, *row)]
     if absent:
-        raise AssetsAbsent([f"{network}/{token}" for network, token in absent])
+        raise AssetsAbsent(absent)
 
 
-def _names(catalogue: Catalogue, network: str, token: str) -> bool:
+def _names(catalogue: Catalogue, network: str, token: str | None) -> bool:
     known = catalogue.networks.get(network)
-    return known is not None and known.find_token(token) is not None
+    return known is not None and (token is None or known.find_token(token) is not None)

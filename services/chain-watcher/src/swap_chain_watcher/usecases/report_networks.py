@@ -38,7 +38,7 @@ class ReportNetworks:
         self._head_timeout = head_timeout
 
     async def __call__(self) -> Sequence[NetworkReport]:
-        """Ask all networks at once, none for longer than the patience."""
+        """Ask all networks at once, none for longer than `head_timeout`."""
         heads = await asyncio.gather(*(self._head(reader) for reader in self._readers))
         places = {place.network: place for place in await self._watches.list_positions()}
         reports = [

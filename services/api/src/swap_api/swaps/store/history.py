@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+import psycopg
+
 from swap_api.call_batching import CallBatcher
 from swap_api.swaps.decide.history import Posting, QuoteRevision, SwapEvent, in_order
 from swap_contracts.quoting import Quote
@@ -67,12 +69,17 @@ class PostgresHistory:
         )
 
     async def quotes(self, swap_id: UUID) -> Sequence[QuoteRevision]:
-        """Return the quotes of a swap, the first one first; none before the settler has the swap.
+        """Return the quotes of a swap, the first one first.
+
+        There are none before the settler has the swap, and before its migrations have run.
 
         :raises Unavailable: when Postgres is away.
         """
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(QUOTES, {"id": swap_id})
+        try:
+            async with reading(self._engine) as connection:
+                rows = await connection.execute(QUOTES, {"id": swap_id})
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
+            return []
         return [_to_revision(row.revision, Quote.model_validate_json(row.quote)) for row in rows]
 
     async def _read(self, ids: Sequence[UUID]) -> Sequence[Sequence[SwapEvent] | Exception]:

@@ -19,6 +19,8 @@ from swap_settler.model.ports import OpenedPayouts, UnitOfWork, Work
 from swap_settler.model.swap import Intent, Swap
 from swap_settler.settling.decide.payouts import decide
 
+Payment = tuple[str, int | None, str]  # network, payment id, token
+
 
 class SettlePayouts:
     """Apply facts about payments by our Treasuries, one transaction per batch."""
@@ -58,7 +60,7 @@ class SettlePayouts:
         }
         swaps = await work.lock_swaps_by_id(set(owners.values()))
         standalone_intents = await work.lock_standalone_intents(set(standalone.values()))
-        ordered = _ordered_assets(swaps.values(), standalone_intents.values())
+        ordered = _ordered_payments(swaps.values(), standalone_intents.values())
         assets = {asset for _, payout in payouts for asset in self._assets(payout, ordered)}
         inventory = await work.lock_inventory(
             assets.union(*map(_assets_of_outcome, swaps.values()))
@@ -84,24 +86,24 @@ class SettlePayouts:
         )
         return batch_state
 
-    def _treasury(self, payout: PayoutFact, ordered: Collection[AssetKey]) -> str | None:
+    def _treasury(self, payout: PayoutFact, ordered: Collection[Payment]) -> str | None:
         """Return where the token is held; None for a token that is not ours to book.
 
         A payment that was ordered is booked although its token has left the catalogue since.
         """
-        if (payout.network, payout.token) in ordered:
+        if (payout.network, payout.paid_id, payout.token) in ordered:
             return self._mapper.treasury_of(payout.network)
         return self._mapper.treasury(payout.network, payout.token)
 
-    def _assets(self, payout: PayoutFact, ordered: Collection[AssetKey]) -> set[AssetKey]:
+    def _assets(self, payout: PayoutFact, ordered: Collection[Payment]) -> set[AssetKey]:
         if payout.state is FactState.SEEN or self._treasury(payout, ordered) is None:
             return set()
         return {(payout.network, payout.token)}
 
 
-def _ordered_assets(swaps: Iterable[Swap], standalone: Iterable[Intent]) -> set[AssetKey]:
+def _ordered_payments(swaps: Iterable[Swap], standalone: Iterable[Intent]) -> set[Payment]:
     intents = [intent for swap in swaps for intent in swap.intents.values()]
-    return {(intent.network, intent.token) for intent in (*intents, *standalone)}
+    return {(intent.network, intent.paid_id, intent.token) for intent in (*intents, *standalone)}
 
 
 def _assets_of_outcome(swap: Swap) -> set[AssetKey]:
