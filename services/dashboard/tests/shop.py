@@ -63,8 +63,8 @@ SOURCE: Final = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
 ADD_MESSAGE: Final = sql("""
 INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
                              attempts, due_at, created_at, ended_at)
-VALUES (:id, :swap_id, :endpoint_id, 1, :app_id, 'swap.completed', :body, 'delivered', 1, :at, :at,
-        :at)
+VALUES (:id, :swap_id, :endpoint_id, 1, :app_id, 'swap.completed', :body, :state, :attempts, :at,
+        :at, :at)
 """)
 ADD_ATTEMPT: Final = sql("""
 INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status, error,
@@ -190,11 +190,13 @@ class Api:
         text: str,
         *,
         is_first: bool = False,
+        attempts: int = 1,
     ) -> str:
-        """Store a message about a swap, delivered by one attempt, as the notifier does.
+        """Store a message about a swap, as the notifier does.
 
         :param text: the value of all fields that a receiver or a swap can choose.
         :param is_first: whether this is the first delivery of the endpoint.
+        :param attempts: that delivered it; without one, a listener's message that is stored only.
         """
         message_id = f"msg_{uuid4().hex}"
         values = {
@@ -205,13 +207,16 @@ class Api:
             "body": json.dumps({"swap": {"metadata": {"reference_id": text}}}).encode(),
             "headers": json.dumps({"x-receiver": text}),
             "text": text,
+            "state": "delivered" if attempts else "discarded",
+            "attempts": min(attempts, 1),  # a resend restarts the number
             "at": datetime.now(UTC),
         }
         engine = create_engine(SecretStr(self.database.url("notifier")), application_name="test")
         try:
             async with engine.begin() as connection:
                 await connection.execute(ADD_MESSAGE, values)
-                await connection.execute(ADD_ATTEMPT, values)
+                for _ in range(attempts):
+                    await connection.execute(ADD_ATTEMPT, values)
                 if is_first:
                     await connection.execute(FIRST_DELIVERY, values)
         finally:

@@ -238,6 +238,7 @@ class DashboardBuilder:
                 accept_invitation=self._accept_invitation,
                 make_sign_in_link=make_sign_in_link,
                 remove_second_factor=RemoveSecondFactor(self._accounts, self._factors),
+                address_of=self._visitors.address,
             ),
             forget_old=ForgetOld(
                 self._sessions,

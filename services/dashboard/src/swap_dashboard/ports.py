@@ -112,16 +112,18 @@ class Api(Protocol):
 
     def as_member(self, token: str) -> MemberApi: ...
 
-    async def inspect(self, invitation: str) -> Invitation:
+    async def inspect(self, invitation: str, *, address: str) -> Invitation:
         """Read what an invitation is for, and leave it open.
 
+        :param address: of the client: the api limits the rate of each address.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
         ...
 
-    async def accept(self, invitation: str) -> NewMembership:
+    async def accept(self, invitation: str, *, address: str) -> NewMembership:
         """
+        :param address: of the client, as for `inspect`.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """

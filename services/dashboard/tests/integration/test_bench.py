@@ -104,7 +104,8 @@ class TestJoining:
         await shop.submit(f"{shop.path}/lifetime", {})
 
         assert "Shorten to 45 s" in before
-        assert "Use the default" in after
+        assert "Use the service's default" in after
+        assert "6 h" not in before + after  # the page does not know the default
         assert (short, api.operator_get(app)["swap_lifetime_seconds"]) == (45, None)
 
     async def test_leaves_the_lifetime_where_it_is_not_asked_for(

@@ -77,7 +77,7 @@ def test_writes_small_amounts_without_an_exponent() -> None:
 async def test_ends_at_its_bound(dashboard: Dashboard, api: Api) -> None:
     tenant = await a_tenant(dashboard, api, "bounded")
     await api.store(*(a_swap(tenant.app) for _ in range(3)))
-    joined = await dashboard.http.accept(api.invite(tenant.organization))
+    joined = await dashboard.http.accept(api.invite(tenant.organization), address="203.0.113.7")
     member = dashboard.http.as_member(joined.token.text)
 
     parts = [part async for part in csv_of(member, tenant.path, {}, rows_max=2)]

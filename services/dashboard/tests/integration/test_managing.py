@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from services.dashboard.tests.shop import Api, Browser, Dashboard
+from services.dashboard.tests.shop import Api, Browser, Dashboard, a_swap
 from tests.support.serving import served
 
 pytestmark = pytest.mark.connected
@@ -357,14 +357,73 @@ async def test_a_listener_is_shown_as_one(dashboard: Dashboard, api: Api) -> Non
     path = f"/apps/{shop.app}/webhooks/{listener}"
 
     tested = await shop.submit(f"{path}/test", {})
+    message = (await shop.browser.get(tested.headers["location"])).text
+    resent = await shop.send(f"{tested.headers['location']}/replay", {})
     page = (await shop.browser.get(path)).text
     home = (await shop.browser.get(f"/apps/{shop.app}")).text
 
-    assert tested.status_code < 400
+    assert "The test event is stored. A running swapctl listen forwards it." in message
+    assert "The message is stored. A running swapctl listen forwards it." in resent.text
+    assert ">stored<" in message
+    assert "Stored, and sent nowhere" in message
+    assert "was disabled" not in message
+    assert ">listen:<" not in message
+    assert "First delivered" not in message  # it is not known
     assert "swapctl listen" in page
     assert ">stored<" in page
     assert "Rotate the secret" not in page
     assert listener not in home  # whether its messages were forwarded is not known
+
+
+async def test_a_swap_shows_messages_of_a_listener_as_stored(
+    dashboard: Dashboard, api: Api
+) -> None:
+    shop = await a_shop(dashboard, api)
+    swap = a_swap(shop.app)
+    await api.store(swap)
+    listener = api.order(f"/apps/{shop.app}/webhooks", {"url": "listen:"})["id"]
+    await api.store_message(listener, shop.app, swap.swap_id, "a text", attempts=0)
+
+    page = (await shop.browser.get(f"/apps/{shop.app}/swaps/{swap.swap_id}")).text
+
+    assert ">stored<" in page
+    assert ">Listener<" in page
+    assert "discarded" not in page
+
+
+async def test_a_message_with_more_attempts_than_are_shown_names_no_first_one(
+    dashboard: Dashboard, api: Api
+) -> None:
+    shop = await a_shop(dashboard, api)
+    hook = api.order(f"/apps/{shop.app}/webhooks", {"url": HOOK})["id"]
+    message = await api.store_message(hook, shop.app, uuid4(), "a text", attempts=21)
+
+    page = (await shop.browser.get(f"/apps/{shop.app}/webhooks/{hook}/messages/{message}")).text
+
+    assert "not known: only the latest 20 attempts are shown" in page
+    assert "Oldest attempt shown" in page
+    assert "First attempt" not in page
+
+
+async def test_an_endpoint_that_an_operator_disabled_is_no_members_to_enable(
+    dashboard: Dashboard, api: Api
+) -> None:
+    shop = await a_shop(dashboard, api)
+    by_operator, by_member = [
+        f"/apps/{shop.app}/webhooks/"
+        + api.order(f"/apps/{shop.app}/webhooks", {"url": f"{HOOK}/{number}"})["id"]
+        for number in range(2)
+    ]
+    api.order(f"/webhooks/{by_operator.rpartition('/')[2]}/disable", {})
+    await shop.submit(f"{by_member}/disable", {})
+
+    operators, members = [(await shop.browser.get(path)).text for path in (by_operator, by_member)]
+
+    assert "only an operator can enable it again" in operators
+    assert "once it is enabled, send again" in operators
+    assert ">Enable<" not in operators
+    assert "enable it, then send again" in members
+    assert ">Enable<" in members
 
 
 @pytest.mark.parametrize("role", ["viewer", "developer"])

@@ -9,8 +9,11 @@ import pytest
 
 from swap_dashboard.http.webhook_view import (
     ATTEMPTS_MAX,
+    ATTEMPTS_SHOWN_MAX,
     FAILING_MAX,
     FIRST,
+    LISTENER_URL,
+    OLDEST_SHOWN,
     PAUSES,
     RESENT,
     RETRY,
@@ -20,7 +23,8 @@ from swap_dashboard.http.webhook_view import (
     plan_of,
     with_both_families,
 )
-from swap_notifier.domain import outcomes, schedule
+from swap_notifier.adapters import statements
+from swap_notifier.domain import endpoints, outcomes, schedule
 
 DUE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,6 +35,13 @@ def an_attempt(attempt: int, status: int | None, at: str = "2026-01-01T00:00:00Z
 
 def test_the_schedule_is_the_notifiers() -> None:
     assert (PAUSES, FAILING_MAX) == (schedule.PAUSES, outcomes.FAILING_MAX)
+
+
+def test_the_limit_of_a_log_and_the_url_of_a_listener_are_the_notifiers() -> None:
+    assert (ATTEMPTS_SHOWN_MAX, LISTENER_URL) == (
+        statements.ATTEMPTS_SHOWN_MAX,
+        endpoints.LISTENER_URL,
+    )
 
 
 class TestPlans:
@@ -76,6 +87,14 @@ class TestAttempts:
 
         assert first_delivery(log) == "first"
         assert first_delivery(log[:1]) is None
+
+    def test_of_a_log_that_may_be_cut_have_no_known_first_one(self) -> None:
+        log = [an_attempt(1, 200)] * ATTEMPTS_SHOWN_MAX
+
+        assert [one["cause"] for one in attempts_of(log)][-2:] == [RESENT, OLDEST_SHOWN]
+        assert first_delivery(log) is None
+        assert [one["cause"] for one in attempts_of(log[1:])][-2:] == [RESENT, FIRST]
+        assert first_delivery(log[1:]) is not None
 
 
 def test_an_endpoint_is_disabled_after_days_of_failures() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import orjson
@@ -61,10 +62,15 @@ class AccountRoutes:
         accept_invitation: AcceptInvitation,
         make_sign_in_link: MakeSignInLink,
         remove_second_factor: RemoveSecondFactor,
+        address_of: Callable[[Request], str],
     ) -> None:
+        """
+        :param address_of: the client of a request, by which the api counts it.
+        """
         self._accept_invitation = accept_invitation
         self._make_sign_in_link = make_sign_in_link
         self._remove_second_factor = remove_second_factor
+        self._address_of = address_of
 
     def add_to(self, service: Service) -> None:
         service.admin("POST", "/accounts", self.add)
@@ -81,7 +87,10 @@ class AccountRoutes:
         body = await _read(NewAccount, request)
         try:
             account = await self._accept_invitation.with_new_account(
-                body.invitation.get_secret_value(), body.email, body.password.get_secret_value()
+                body.invitation.get_secret_value(),
+                body.email,
+                body.password.get_secret_value(),
+                address=self._address_of(request),
             )
         except EmailTaken:
             return _refusal("there is an account of this email", 409)
@@ -95,7 +104,9 @@ class AccountRoutes:
         body = await _read(NewMember, request)
         try:
             membership_id = await self._accept_invitation.for_email(
-                body.invitation.get_secret_value(), body.email
+                body.invitation.get_secret_value(),
+                body.email,
+                address=self._address_of(request),
             )
         except (AccountRefused, ApiRefused) as error:
             return _refusal(str(error), 422)

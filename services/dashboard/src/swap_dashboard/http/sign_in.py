@@ -145,7 +145,10 @@ class SignInPages:
             if visitor is not None:
                 session = visitor.session
                 joined = await self._accept_invitation.for_account(
-                    invitation, session.account_id, session.email
+                    invitation,
+                    session.account_id,
+                    session.email,
+                    address=self._visitors.address(request),
                 )
                 await self._sessions.use_membership(session.id, joined)
                 return RedirectResponse("/", status_code=303)
@@ -169,10 +172,13 @@ class SignInPages:
         return response
 
     async def _join(self, request: Request, fields: Mapping[str, str]) -> Response:
-        account = await self._accept_invitation.with_new_account(
-            fields.get("invitation", ""), fields.get("email", ""), fields.get("password", "")
-        )
         browser = self._visitors.browser(request)
+        account = await self._accept_invitation.with_new_account(
+            fields.get("invitation", ""),
+            fields.get("email", ""),
+            fields.get("password", ""),
+            address=browser.address,
+        )
         token = await self._open_session(account, browser, by="invitation")
         return await self._begin(request, token, "/")
 
@@ -188,7 +194,9 @@ class SignInPages:
         shown: dict[str, object] = {"invited": None, "bound_to": None, **values}
         if values["invitation"]:
             try:
-                invited = await self._accept_invitation.inspect(values["invitation"])
+                invited = await self._accept_invitation.inspect(
+                    values["invitation"], address=self._visitors.address(request)
+                )
             except ApiRefused as error:
                 shown.setdefault("problem", error.message)
                 status = 422

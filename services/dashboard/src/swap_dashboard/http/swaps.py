@@ -267,7 +267,7 @@ async def _pay_url(member: Member, path: str) -> str | None:
 
 
 async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]:
-    """Return the webhook messages about a swap, and URLs of endpoints by id.
+    """Return the webhook messages about a swap, and endpoints by id.
 
     While the notifier is unavailable, the rest of the page is shown without them.
     """
@@ -277,8 +277,8 @@ async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]
         )
     except ApiAway:
         return {"messages": None, "endpoints": {}}
-    urls = {one["id"]: one["url"] for one in endpoints.data}
-    return {"messages": messages.data, "endpoints": urls}
+    by_id = {one["id"]: one for one in endpoints.data}
+    return {"messages": messages.data, "endpoints": by_id}
 
 
 def _nothing_if_misspelled(error: ApiRefused) -> Answered:

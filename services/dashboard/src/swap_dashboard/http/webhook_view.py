@@ -22,8 +22,11 @@ PAUSES: Final = (
 )
 ATTEMPTS_MAX: Final = len(PAUSES) + 1
 FAILING_MAX: Final = timedelta(days=5)
+ATTEMPTS_SHOWN_MAX: Final = 20  # the notifier returns the latest ones
+LISTENER_URL: Final = "listen:"
 SIGNED: Final = ("id", "timestamp", "signature")
 FIRST, RETRY, RESENT = "First attempt", "Retry", "Sent again by hand"
+OLDEST_SHOWN: Final = "Oldest attempt shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,20 @@ def attempts_of(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     A resend restarts the numbers of attempts. The headers `svix-…` repeat the values of
     `webhook-…`, and are not stored a second time.
     """
+    cause_of_oldest = OLDEST_SHOWN if is_cut(log) else FIRST
     return [
         {
             **each,
-            "cause": _cause(each["attempt"], is_oldest=number == 0),
+            "cause": _cause(each["attempt"], cause_of_oldest if number == 0 else RESENT),
             "request_headers": with_both_families(each["request_headers"]),
         }
         for number, each in reversed(list(enumerate(log)))
     ]
+
+
+def is_cut(log: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether earlier attempts than those of the log are possible: they are not shown."""
+    return len(log) >= ATTEMPTS_SHOWN_MAX
 
 
 def with_both_families(headers: Mapping[str, str]) -> dict[str, str]:
@@ -71,7 +80,12 @@ def with_both_families(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def first_delivery(log: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return when the message was first accepted; a resend does not change it."""
+    """Return when the message was first accepted; a resend does not change it.
+
+    None where no attempt was accepted, and where the log may lack the one that was.
+    """
+    if is_cut(log):
+        return None
     return next((each["at"] for each in log if _is_success(each["http_status"])), None)
 
 
@@ -81,10 +95,16 @@ def disabled_from(webhook: Mapping[str, Any]) -> datetime | None:
     return None if failing is None else to_moment(failing) + FAILING_MAX
 
 
-def _cause(attempt: int, *, is_oldest: bool) -> str:
-    if attempt > 1:
-        return RETRY
-    return FIRST if is_oldest else RESENT
+def is_listener(webhook: Mapping[str, Any]) -> bool:
+    """Whether its messages are stored only, for `swapctl listen`."""
+    return bool(webhook["url"] == LISTENER_URL)
+
+
+def _cause(attempt: int, cause_of_first: str) -> str:
+    """
+    :param cause_of_first: where the number is 1.
+    """
+    return RETRY if attempt > 1 else cause_of_first
 
 
 def _is_success(status: int | None) -> bool:

@@ -19,7 +19,15 @@ from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.paging import Page, place_of
 from swap_dashboard.http.rendering import pretty_json, to_moment
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
-from swap_dashboard.http.webhook_view import attempts_of, disabled_from, first_delivery, plan_of
+from swap_dashboard.http.webhook_view import (
+    ATTEMPTS_SHOWN_MAX,
+    attempts_of,
+    disabled_from,
+    first_delivery,
+    is_cut,
+    is_listener,
+    plan_of,
+)
 from swap_dashboard.ports import ApiRefused
 
 MESSAGES: Final = 20
@@ -31,6 +39,7 @@ TWICE: Final = (
     "An enabled endpoint of this app has this URL already: each message would arrive there twice, "
     "with two signatures. To replace its secret, rotate it on its page."
 )
+FORWARDED: Final = "is stored. A running swapctl listen forwards it."
 App = Mapping[str, Any]
 
 
@@ -143,7 +152,8 @@ class WebhookPages:
             await member.api.post(f"{path}/replay")
         except ApiRefused as error:
             return await self._message(member, app, webhook, message_id, problem=error.message)
-        return self._show_done(member, f"/apps/{app['id']}{path}", "The message is sent again.")
+        done = f"The message {FORWARDED}" if is_listener(webhook) else "The message is sent again."
+        return self._show_done(member, f"/apps/{app['id']}{path}", done)
 
     async def order(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -162,7 +172,8 @@ class WebhookPages:
         if order == "test":
             # Its page shows the answer of the receiver as soon as there is one.
             target = f"{path}/messages/{done['message_id']}"
-            return self._show_done(member, target, "The test event is under way.")
+            state = FORWARDED if is_listener(webhook) else "is under way."
+            return self._show_done(member, target, f"The test event {state}")
         return RedirectResponse(path, status_code=303)
 
     def _show_secret(self, member: Member, path: str, secret: str) -> Response:
@@ -222,6 +233,7 @@ class WebhookPages:
         own_path = f"/apps/{app['id']}{path.removesuffix('/messages')}"
         values = {
             "webhook": webhook,
+            "is_listener": is_listener(webhook),
             "disabled_from": disabled_from(webhook),
             "messages": sent.data,
             "pager": Page.behind(own_path, after, sent, filters),
@@ -254,10 +266,12 @@ class WebhookPages:
         read = await member.api.get(f"/webhooks/{webhook['id']}/messages/{message_id}")
         values = {
             "webhook": webhook,
+            "is_listener": is_listener(webhook),
             "message": read.data,
             "attempts": attempts_of(read.data["log"]),
             "plan": plan_of(read.data),
             "first_delivered_at": first_delivery(read.data["log"]),
+            "latest": ATTEMPTS_SHOWN_MAX if is_cut(read.data["log"]) else None,
             "payload": pretty_json(read.data["body"]),
             "problem": problem,
             "flash": flash,

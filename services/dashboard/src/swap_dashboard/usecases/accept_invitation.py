@@ -23,15 +23,18 @@ class AcceptInvitation:
         self._clock = clock
         self._new_id = new_id
 
-    async def inspect(self, invitation: str) -> Invitation:
+    async def inspect(self, invitation: str, *, address: str) -> Invitation:
         """Return what an invitation is for.
 
+        :param address: of the client, here and below: the api limits the rate of each address.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
-        return await self._api.inspect(invitation)
+        return await self._api.inspect(invitation, address=address)
 
-    async def with_new_account(self, invitation: str, email: str, password: str) -> Account:
+    async def with_new_account(
+        self, invitation: str, email: str, password: str, *, address: str
+    ) -> Account:
         """Make an account. The invitation is taken last: it can be taken once.
 
         :raises AccountRefused: when the email or the password cannot be used, or the invitation
@@ -42,19 +45,21 @@ class AcceptInvitation:
         """
         email = to_email(email)
         check_password(password, email)
-        check_invited((await self._api.inspect(invitation)).name, email)
+        check_invited((await self.inspect(invitation, address=address)).name, email)
         if await self._accounts.find(email) is not None:
             raise EmailTaken
         password_hash = await self._passwords.hash(password)
         account = Account(self._new_id(), email, password_hash)
-        joined = await self._api.accept(invitation)
+        joined = await self._api.accept(invitation, address=address)
         now = self._clock()
         await self._accounts.add(account, now)
         await self._accounts.add_membership(account.id, joined, now)
         observe.account_added(account.id, joined.organization_id)
         return account
 
-    async def for_account(self, invitation: str, account_id: UUID, email: str) -> UUID:
+    async def for_account(
+        self, invitation: str, account_id: UUID, email: str, *, address: str
+    ) -> UUID:
         """Add an organization to an account, and return the membership.
 
         :param email: of the account.
@@ -62,12 +67,12 @@ class AcceptInvitation:
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
         """
-        check_invited((await self._api.inspect(invitation)).name, email)
-        joined = await self._api.accept(invitation)
+        check_invited((await self.inspect(invitation, address=address)).name, email)
+        joined = await self._api.accept(invitation, address=address)
         await self._accounts.add_membership(account_id, joined, self._clock())
         return joined.id
 
-    async def for_email(self, invitation: str, email: str) -> UUID | None:
+    async def for_email(self, invitation: str, email: str, *, address: str) -> UUID | None:
         """Add an organization to the account of an email; None without an account.
 
         :raises AccountRefused: when it is no email, or the invitation is bound to another one.
@@ -77,4 +82,4 @@ class AcceptInvitation:
         account = await self._accounts.find(to_email(email))
         if account is None:
             return None
-        return await self.for_account(invitation, account.id, account.email)
+        return await self.for_account(invitation, account.id, account.email, address=address)

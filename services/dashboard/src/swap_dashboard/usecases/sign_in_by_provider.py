@@ -71,14 +71,14 @@ class SignInByProvider:
             # This password is unknown to everyone: the account signs in by the provider or by a
             # link.
             account = await self._accept_invitation.with_new_account(
-                request.invitation, email, self._new_token()
+                request.invitation, email, self._new_token(), address=browser.address
             )
             account = await self._confirm(account)
         else:
             account = await self._confirm(account)
             if request.invitation:
                 await self._accept_invitation.for_account(
-                    request.invitation, account.id, account.email
+                    request.invitation, account.id, account.email, address=browser.address
                 )
         return await self._finish(account, browser, by=PROVIDER)
 
