@@ -167,8 +167,8 @@ async def test_a_part_names_what_was_asked_and_figures_lead_to_entries_with_them
         )
 
     notice = " ".join(notice.split())
-    assert "Asked was 1 ETH, for 2,996 USDC. 0.6 ETH came, 60 % of it" in notice
-    assert "a new quote: 1,797.600043 USDC" in notice
+    assert "Asked was 1 ETH, for 2,996 USDC. 0.6 ETH came, 60 % of it." in notice
+    assert "The new quote: 0.6 ETH for 1,797.600043 USDC" in notice
     assert shown["First quoted"] == "2,996 USDC"
     assert shown["Delivered"] == "1,797.600043 USDC"
     assert shown["Difference"] == "0 USDC"

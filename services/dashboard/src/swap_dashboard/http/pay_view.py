@@ -18,6 +18,7 @@ WAITING: Final = "user_transfer_pending"
 PAYING: Final = "ls_transfer_pending"
 BY_WALLET: Final = ("transfer", "approve", "sign")
 ENDS: Final = ("completed", "failed", "expired", "refunded")
+PRICED: Final = (WAITING, PAYING, "completed")  # a price applies, or was paid
 # The way of a swap that goes well: every stage is behind, at, or before the swap's status.
 STAGES: Final = ("deposit", "confirm", "payout", "done")
 # Domains that lead nowhere (RFC 2606).
