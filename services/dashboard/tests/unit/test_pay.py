@@ -174,8 +174,16 @@ class TestWaits:
     ) -> None:
         swap = a_swap(status=status, transactions=transactions, requested_amount=1.0)
 
-        assert waits_for(swap) == text
+        assert waits_for(swap, NOW) == text
         assert text in texts()["en"]["waits"]
+
+    def test_for_no_rest_of_a_part_once_the_time_is_over(self) -> None:
+        part = [a_transaction("input", amount=0.4)]
+        late = a_swap(transactions=part, requested_amount=1.0, expires_at=NOW.isoformat())
+
+        assert waits_for(late, NOW - timedelta(minutes=1)) == "part"
+        assert waits_for(late, NOW) == "part_late"
+        assert "do not send the rest" in texts()["en"]["waits"]["part_late"]
 
 
 class TestRefundAddresses:

@@ -168,7 +168,7 @@ class PayPages:
         values = {
             "swap": swap,
             "kind": kind,
-            "waits_for": pay_view.waits_for(swap),
+            "waits_for": pay_view.waits_for(swap, now),
             "repriced": repriced_text(texts()[language], swap),
             "is_refund_shown": pay_view.is_refund_shown(swap, kind),
             "refund_words": pay_view.refund_words(swap, now),

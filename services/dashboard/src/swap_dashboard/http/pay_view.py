@@ -67,7 +67,7 @@ def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": n, "state": s} for n, s in zip(STAGES, states, strict=True)]
 
 
-def waits_for(swap: Mapping[str, Any]) -> str:
+def waits_for(swap: Mapping[str, Any], now: datetime) -> str:
     """Return the name of the text that says what a swap waits for: more than its status does."""
     status = swap["status"]
     deposits, payouts = (
@@ -75,7 +75,7 @@ def waits_for(swap: Mapping[str, Any]) -> str:
     )
     if status == WAITING and deposits:
         if _sum(deposits) < Decimal(str(swap["requested_amount"])):
-            return "part"
+            return "part_late" if left_seconds(swap, now) == 0 else "part"
         return status if _are_final(deposits) else "confirming"
     if status == PAYING and (payouts or (deposits and _are_final(deposits))):
         is_sent = any(one["status"] != "pending" for one in payouts)
