@@ -153,7 +153,16 @@ class TestProgress:
                 a_swap(("output", 1.0), status="ls_transfer_pending", of_all="initiated"),
                 "Payout sent, confirming",
             ),
+            (
+                a_swap(("output", 1.0), status="ls_transfer_pending"),
+                "Payout confirmed, the rest follows",  # a refuel
+            ),
             (a_swap(("input", 1.0), status="pending_refund"), "Refund follows"),
+            (a_swap(("refund", 0.1), status="pending_refund"), "Refund follows"),  # another leg's
+            (
+                a_swap(("refund", 1.0), status="pending_refund", of_all="initiated"),
+                "Refund sent, confirming",
+            ),
             (a_swap(("output", 1.0), status="completed"), None),
         ],
     )

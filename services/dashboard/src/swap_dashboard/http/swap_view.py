@@ -82,9 +82,12 @@ def progress_of(swap: Row) -> str | None:
                 return None
             return "Deposit confirmed" if _are_final(deposits) else "Deposit seen, confirming"
         case "ls_transfer_pending":
-            return _payment_progress("Payout", of_type(swap, "output"))
+            # A refuel that is not sent yet keeps the status after a final payout.
+            when_final = "Payout confirmed, the rest follows"
+            return _payment_progress("Payout", of_type(swap, "output"), when_final)
         case "pending_refund":
-            return _payment_progress("Refund", of_type(swap, "refund"))
+            # A final refund is of a separate leg: the main leg's own would end the status.
+            return _payment_progress("Refund", of_type(swap, "refund"), "Refund follows")
         case _:
             return None
 
@@ -239,9 +242,9 @@ def sum_of(transactions: Sequence[Row], member: str) -> Decimal | None:
     return sum(amounts, Decimal(0)) if amounts else None
 
 
-def _payment_progress(name: str, payments: Sequence[Row]) -> str:
+def _payment_progress(name: str, payments: Sequence[Row], when_final: str) -> str:
     if _are_final(payments):
-        return f"{name} follows" if not payments else f"{name} confirmed"
+        return when_final if payments else f"{name} follows"
     is_sent = any(one["status"] == "initiated" for one in payments)
     return f"{name} sent, confirming" if is_sent else f"{name} in preparation"
 
