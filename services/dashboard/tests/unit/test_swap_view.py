@@ -124,6 +124,14 @@ class TestDelivered:
         assert delivered_of(swap, QUOTE, [a_quote()], [PAID]) is None
         assert under_way_of(swap) == [Figure("100.1", "USDC", "transaction-1")]
 
+    @pytest.mark.parametrize(
+        ("status", "is_shown"), [("failed", True), ("expired", False), ("refunded", False)]
+    )
+    def test_may_follow_the_end_of_a_failed_swap(self, status: str, *, is_shown: bool) -> None:
+        swap = a_swap(("output", 100.1), status=status, of_all="initiated")
+
+        assert bool(under_way_of(swap)) is is_shown
+
     def test_is_nothing_before_a_payout(self) -> None:
         assert delivered_of(a_swap(("input", 1.0)), QUOTE, [], []) is None
         assert under_way_of(a_swap(("input", 1.0))) == []

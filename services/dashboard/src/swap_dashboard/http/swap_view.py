@@ -179,12 +179,14 @@ def delivered_of(
 
 
 def under_way_of(swap: Row) -> Sequence[Figure]:
-    """Return the payouts that are not final yet, of a swap that goes on."""
+    """Return the payouts that are not final yet, also of a failed swap: one may be sent."""
+    if swap["status"] in ("expired", "refunded"):
+        return []
     numbered = enumerate(swap["transactions"], start=1)
     return [
         Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}")
         for number, one in numbered
-        if one["type"] == "output" and one["status"] != "completed" and swap["status"] not in ENDS
+        if one["type"] == "output" and one["status"] != "completed"
     ]
 
 
