@@ -93,9 +93,9 @@ def is_refund_shown(swap: Mapping[str, Any], kind: str) -> bool:
     """Return whether the refund address still matters."""
     if kind != "none":
         return True
-    if swap["status"] in ("completed", "failed"):
-        return bool(swap["status"] == "failed")
-    return bool(swap["refund_address"])
+    if swap["status"] == "completed":
+        return False
+    return swap["status"] == "failed" or bool(swap["refund_address"])
 
 
 def timeline(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
