@@ -302,10 +302,10 @@ def repriced_text(t: Mapping[str, Any], swap: Mapping[str, Any]) -> str | None:
         is_late = requested == Decimal(str(swap["requested_amount"]))
         return str(t["repriced_late" if is_late else "repriced_other"])
     symbol = swap["source_token"]["symbol"]
-    came, asked = (f"{localized(amount(one), t)} {symbol}" for one in (deposited, requested))
+    came, whole = (f"{localized(amount(one), t)} {symbol}" for one in (deposited, requested))
     text: str = t["repriced_part"]
     share = localized(share_of(deposited, requested), t)
-    return text.format(came=came, requested=asked, share=share)
+    return text.format(came=came, requested=whole, share=share)
 
 
 def localized(number: str, t: Mapping[str, Any]) -> str:
