@@ -251,6 +251,7 @@ class TestPaying:
         page = (await tenant.browser.get(f"{tenant.path}/{swap.swap_id}")).text
 
         assert "Paid in part" in page
+        assert "goes back if there is a refund address" in page
         assert re.search(r"missing .*?0\.6 ", page)
         assert "Paid in part" not in (await tenant.browser.get(tenant.path)).text
 

@@ -174,8 +174,16 @@ class TestWaits:
     ) -> None:
         swap = a_swap(status=status, transactions=transactions, requested_amount=1.0)
 
-        assert waits_for(swap) == text
+        assert waits_for(swap, NOW) == text
         assert text in texts()["en"]["waits"]
+
+    def test_for_no_rest_of_a_part_once_the_time_is_over(self) -> None:
+        part = [a_transaction("input", amount=0.4)]
+        late = a_swap(transactions=part, requested_amount=1.0, expires_at=NOW.isoformat())
+
+        assert waits_for(late, NOW - timedelta(minutes=1)) == "part"
+        assert waits_for(late, NOW) == "part_late"
+        assert "do not send the rest" in texts()["en"]["waits"]["part_late"]
 
 
 class TestRefundAddresses:
@@ -204,9 +212,15 @@ class TestRefundAddresses:
 
 
 class TestNewPrices:
-    def a_swap(self, first: float | None) -> dict[str, Any]:
-        token = {"symbol": "ETH"}
-        return a_swap(requested_amount=0.4, first_requested_amount=first, source_token=token)
+    def a_swap(self, first: float | None, **changes: Any) -> dict[str, Any]:
+        values = {
+            "status": "ls_transfer_pending",
+            "requested_amount": 0.4,
+            "first_requested_amount": first,
+            "source_token": {"symbol": "ETH", "precision": 8},
+            "transactions": [a_transaction("input", amount=0.4)],
+        }
+        return a_swap(**{**values, **changes})
 
     @pytest.mark.parametrize(
         ("language", "text"),
@@ -219,7 +233,32 @@ class TestNewPrices:
         assert repriced_text(texts()[language], self.a_swap(1.2)) == text
 
     def test_name_a_late_payment(self) -> None:
-        assert "after the first price" in str(repriced_text(texts()["en"], self.a_swap(0.4)))
+        assert repriced_text(texts()["en"], self.a_swap(0.4)) == texts()["en"]["repriced_late"]
+
+    @pytest.mark.parametrize(
+        ("requested", "deposited"),
+        [(0.99, 1.0), (1.5, 1.5)],  # without a refuel that could not be bought; more than asked
+    )
+    def test_have_no_share_of_a_whole_deposit(self, requested: float, deposited: float) -> None:
+        paid = [a_transaction("input", amount=deposited)]
+        swap = self.a_swap(1.0, requested_amount=requested, transactions=paid)
+
+        assert repriced_text(texts()["en"], swap) == texts()["en"]["repriced_other"]
+
+    @pytest.mark.parametrize(
+        ("status", "is_shown"),
+        [
+            ("completed", True),
+            ("pending_refund", False),
+            ("refunded", False),
+            ("failed", False),
+            ("expired", False),
+        ],
+    )
+    def test_apply_only_while_a_price_does(self, status: str, *, is_shown: bool) -> None:
+        text = repriced_text(texts()["en"], self.a_swap(1.2, status=status))
+
+        assert (text is not None) is is_shown
 
     @pytest.mark.parametrize("first", [None, 0.0])
     def test_are_none_while_the_first_quote_holds(self, first: float | None) -> None:

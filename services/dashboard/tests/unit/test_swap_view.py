@@ -54,7 +54,7 @@ def a_swap(
         "status": status,
         "requested_amount": 1.0,
         "transactions": moved,
-        "source_token": {"symbol": "ETH"},
+        "source_token": {"symbol": "ETH", "precision": 8},
         "destination_token": {"symbol": "USDC"},
         "source_address": None,
         "quote_revision": 0,
@@ -124,6 +124,14 @@ class TestDelivered:
         assert delivered_of(swap, QUOTE, [a_quote()], [PAID]) is None
         assert under_way_of(swap) == [Figure("100.1", "USDC", "transaction-1")]
 
+    @pytest.mark.parametrize(
+        ("status", "is_shown"), [("failed", True), ("expired", False), ("refunded", False)]
+    )
+    def test_may_follow_the_end_of_a_failed_swap(self, status: str, *, is_shown: bool) -> None:
+        swap = a_swap(("output", 100.1), status=status, of_all="initiated")
+
+        assert bool(under_way_of(swap)) is is_shown
+
     def test_is_nothing_before_a_payout(self) -> None:
         assert delivered_of(a_swap(("input", 1.0)), QUOTE, [], []) is None
         assert under_way_of(a_swap(("input", 1.0))) == []
@@ -153,7 +161,16 @@ class TestProgress:
                 a_swap(("output", 1.0), status="ls_transfer_pending", of_all="initiated"),
                 "Payout sent, confirming",
             ),
+            (
+                a_swap(("output", 1.0), status="ls_transfer_pending"),
+                "Payout confirmed, the rest follows",  # a refuel
+            ),
             (a_swap(("input", 1.0), status="pending_refund"), "Refund follows"),
+            (a_swap(("refund", 0.1), status="pending_refund"), "Refund follows"),  # another leg's
+            (
+                a_swap(("refund", 1.0), status="pending_refund", of_all="initiated"),
+                "Refund sent, confirming",
+            ),
             (a_swap(("output", 1.0), status="completed"), None),
         ],
     )
@@ -193,17 +210,50 @@ class TestNewPrices:
     def test_name_what_was_asked_first(self) -> None:
         quotes = [a_quote(), a_quote(1, requested=6 * 10**17, receive=60_000_000)]
 
-        found = repriced_of(a_swap(quote_revision=1), quotes)
+        found = repriced_of(a_swap(("input", 0.6), quote_revision=1), quotes)
 
         assert found is not None
         assert (found.requested.text, found.quoted.text) == ("1", "100.100001")
-        assert found.share == "60"
+        assert (found.deposited, found.share) == (Figure("0.6", "ETH", "transaction-1"), "60")
 
     def test_have_no_share_where_the_whole_came_late(self) -> None:
-        found = repriced_of(a_swap(quote_revision=1), [a_quote(), a_quote(1, receive=1)])
+        swap = a_swap(("input", 1.0), quote_revision=1)
+
+        found = repriced_of(swap, [a_quote(), a_quote(1, receive=1)])
 
         assert found is not None
-        assert found.share is None
+        assert (found.deposited, found.share, found.is_late) == (None, None, True)
+
+    @pytest.mark.parametrize(
+        ("deposits", "units"),
+        [
+            ([("input", 1.0)], 99 * 10**16),  # a refuel that could not be bought was dropped
+            ([("input", 0.6), ("input", 0.4)], 6 * 10**17),  # the rest came later
+            ([("input", 1.5)], 15 * 10**17),
+            ([("input", 0.59999999), ("input", 0.4)], E18),  # each was cut off
+            ([], 6 * 10**17),  # the chain reverted it
+        ],
+    )
+    def test_have_no_share_of_a_deposit_that_may_be_the_whole(
+        self, deposits: list[tuple[str, float]], units: int
+    ) -> None:
+        quotes = [a_quote(), a_quote(1, requested=units)]
+
+        found = repriced_of(a_swap(*deposits, quote_revision=1), quotes)
+
+        assert found is not None
+        assert (found.deposited, found.share) == (None, None)
+        assert found.is_late == (units == E18)
+
+    def test_have_a_share_of_final_deposits_alone(self) -> None:
+        swap = a_swap(("input", 0.6), quote_revision=1)
+        unconfirmed = {**swap["transactions"][0], "amount": 0.4, "status": "initiated"}
+        swap["transactions"].insert(0, unconfirmed)
+
+        found = repriced_of(swap, [a_quote(), a_quote(1, requested=6 * 10**17)])
+
+        assert found is not None
+        assert (found.deposited, found.share) == (Figure("0.6", "ETH", "transaction-2"), "60")
 
     @pytest.mark.parametrize(
         ("revision", "quotes"),
@@ -229,9 +279,9 @@ class TestNewPrices:
 
     @pytest.mark.parametrize(
         ("part", "whole", "share"),
-        [(6, 10, "60"), (1, 3, "≈ 33.3"), (3, 2, "150"), (2, 2, None), (1, 10**9, "≈ 0")],
+        [(6, 10, "60"), (1, 3, "≈ 33.3"), (1, 10**9, "≈ 0")],
     )
-    def test_have_a_share_in_percent(self, part: int, whole: int, share: str | None) -> None:
+    def test_have_a_share_in_percent(self, part: int, whole: int, share: str) -> None:
         assert share_of(part, whole) == share
 
 

@@ -24,7 +24,7 @@ from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import last_event_id
-from swap_dashboard.http.swap_view import share_of
+from swap_dashboard.http.swap_view import partial_deposit_of, share_of
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
 from swap_dashboard.ports import ApiAway, ApiRefused, Clock
@@ -168,7 +168,7 @@ class PayPages:
         values = {
             "swap": swap,
             "kind": kind,
-            "waits_for": pay_view.waits_for(swap),
+            "waits_for": pay_view.waits_for(swap, now),
             "repriced": repriced_text(texts()[language], swap),
             "is_refund_shown": pay_view.is_refund_shown(swap, kind),
             "refund_words": pay_view.refund_words(swap, now),
@@ -289,17 +289,23 @@ def problem_text(t: Mapping[str, Any], refusal: ApiRefused) -> str:
 
 
 def repriced_text(t: Mapping[str, Any], swap: Mapping[str, Any]) -> str | None:
-    """Return that another quote replaced the first one; None where that holds or was for any."""
+    """Return that another quote replaced the first one; None where that holds or was for any.
+
+    None as well where no price applies any more: the money goes back, or nothing is paid for it.
+    """
     first = swap.get("first_requested_amount")  # none from an api of an earlier version
-    if not first:
+    if not first or swap["status"] not in pay_view.PRICED:
         return None
-    came, whole = (Decimal(str(one)) for one in (swap["requested_amount"], first))
-    share, symbol = share_of(came, whole), swap["source_token"]["symbol"]
-    if share is None:
-        return str(t["repriced_late"])
-    came_text, whole_text = (f"{localized(amount(one), t)} {symbol}" for one in (came, whole))
+    requested = Decimal(str(first))
+    deposited = partial_deposit_of(swap, requested)
+    if deposited is None:
+        is_late = requested == Decimal(str(swap["requested_amount"]))
+        return str(t["repriced_late" if is_late else "repriced_other"])
+    symbol = swap["source_token"]["symbol"]
+    came, whole = (f"{localized(amount(one), t)} {symbol}" for one in (deposited, requested))
     text: str = t["repriced_part"]
-    return text.format(came=came_text, requested=whole_text, share=localized(share, t))
+    share = localized(share_of(deposited, requested), t)
+    return text.format(came=came, requested=whole, share=share)
 
 
 def localized(number: str, t: Mapping[str, Any]) -> str:

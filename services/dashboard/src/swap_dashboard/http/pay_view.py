@@ -18,6 +18,7 @@ WAITING: Final = "user_transfer_pending"
 PAYING: Final = "ls_transfer_pending"
 BY_WALLET: Final = ("transfer", "approve", "sign")
 ENDS: Final = ("completed", "failed", "expired", "refunded")
+PRICED: Final = (WAITING, PAYING, "completed")  # a price applies, or was paid
 # The way of a swap that goes well: every stage is behind, at, or before the swap's status.
 STAGES: Final = ("deposit", "confirm", "payout", "done")
 # Domains that lead nowhere (RFC 2606).
@@ -66,7 +67,7 @@ def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": n, "state": s} for n, s in zip(STAGES, states, strict=True)]
 
 
-def waits_for(swap: Mapping[str, Any]) -> str:
+def waits_for(swap: Mapping[str, Any], now: datetime) -> str:
     """Return the name of the text that says what a swap waits for: more than its status does."""
     status = swap["status"]
     deposits, payouts = (
@@ -74,7 +75,7 @@ def waits_for(swap: Mapping[str, Any]) -> str:
     )
     if status == WAITING and deposits:
         if _sum(deposits) < Decimal(str(swap["requested_amount"])):
-            return "part"
+            return "part_late" if left_seconds(swap, now) == 0 else "part"
         return status if _are_final(deposits) else "confirming"
     if status == PAYING and (payouts or (deposits and _are_final(deposits))):
         is_sent = any(one["status"] != "pending" for one in payouts)
@@ -92,9 +93,9 @@ def is_refund_shown(swap: Mapping[str, Any], kind: str) -> bool:
     """Return whether the refund address still matters."""
     if kind != "none":
         return True
-    if swap["status"] in ("completed", "failed"):
-        return bool(swap["status"] == "failed")
-    return bool(swap["refund_address"])
+    if swap["status"] == "completed":
+        return False
+    return swap["status"] == "failed" or bool(swap["refund_address"])
 
 
 def timeline(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

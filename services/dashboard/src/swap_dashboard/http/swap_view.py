@@ -59,7 +59,9 @@ class Repriced:
 
     requested: Figure
     quoted: Figure
-    share: str | None  # in percent, of what was swapped; None when it is the amount that was asked
+    deposited: Figure | None  # less than what was asked; None where it is not less for certain
+    share: str | None  # of it, in percent
+    is_late: bool  # the present quote is for the same amount: only time replaced the first one
 
 
 def deposited_of(swap: Row) -> Deposited | None:
@@ -80,9 +82,12 @@ def progress_of(swap: Row) -> str | None:
                 return None
             return "Deposit confirmed" if _are_final(deposits) else "Deposit seen, confirming"
         case "ls_transfer_pending":
-            return _payment_progress("Payout", of_type(swap, "output"))
+            # A refuel that is not sent yet keeps the status after a final payout.
+            when_final = "Payout confirmed, the rest follows"
+            return _payment_progress("Payout", of_type(swap, "output"), when_final)
         case "pending_refund":
-            return _payment_progress("Refund", of_type(swap, "refund"))
+            # A final refund is of a separate leg: the main leg's own would end the status.
+            return _payment_progress("Refund", of_type(swap, "refund"), "Refund follows")
         case _:
             return None
 
@@ -108,20 +113,37 @@ def repriced_of(swap: Row, quotes: Sequence[Row]) -> Repriced | None:
     if present is None or quotes[0]["revision"] != 0 or present["revision"] == 0:
         return None
     first = quotes[0]
-    requested = int(first["requested_in_base_units"])
-    if not requested:
+    units = int(first["requested_in_base_units"])
+    if not units:
         return None  # it was for any amount
+    requested = Decimal(units).scaleb(-first["source_decimals"])
+    deposited = partial_deposit_of(swap, requested)
     return Repriced(
         _exact(swap, first, "requested_in_base_units", is_source=True),
         _exact(swap, first, "receive_in_base_units", is_source=False),
-        share_of(int(present["requested_in_base_units"]), requested),
+        None if deposited is None else _deposited(swap, deposited),
+        None if deposited is None else share_of(deposited, requested),
+        is_late=int(present["requested_in_base_units"]) == units,
     )
 
 
-def share_of(part: int | Decimal, whole: int | Decimal) -> str | None:
-    """Return a part in percent, and whether digits are left out; None where it is the whole."""
-    if part == whole:
+def partial_deposit_of(swap: Row, requested: Decimal) -> Decimal | None:
+    """Return the sum of final deposits; None where there are none, or it may be all of an amount.
+
+    The amount of the present quote is not that sum: without a refuel the quote is for less, and
+    deposits after it go back. The api cuts deposits off at the token's precision, so each may be
+    one last digit more.
+    """
+    final = _final(of_type(swap, "input"))
+    deposited = sum_of(final, "amount")
+    if deposited is None:
         return None
+    last_digit = Decimal(1).scaleb(-int(swap["source_token"]["precision"]))
+    return deposited if deposited + len(final) * last_digit <= requested else None
+
+
+def share_of(part: int | Decimal, whole: int | Decimal) -> str:
+    """Return a part in percent, and whether digits are left out."""
     percent = Decimal(100 * part) / Decimal(whole)
     shown = percent.quantize(TENTH, rounding=ROUND_DOWN)
     text = f"{shown:f}".removesuffix(".0")
@@ -132,7 +154,7 @@ def delivered_of(
     swap: Row, quote: Row, quotes: Sequence[Row], ledger: Sequence[Row]
 ) -> Delivered | None:
     """Return what final payouts brought; None before there is one."""
-    outputs = [one for one in of_type(swap, "output") if one["status"] == "completed"]
+    outputs = _final(of_type(swap, "output"))
     if not outputs:
         return None
     exact = _present(swap, quotes)
@@ -140,10 +162,8 @@ def delivered_of(
     symbol = outputs[0]["token"]["symbol"]
     if exact is None or len(booked) != len(outputs):
         paid = sum_of(outputs, "amount") or Decimal(0)
-        numbers = [n for n, one in enumerate(swap["transactions"], start=1) if one in outputs]
-        part = f"transaction-{numbers[0]}" if len(numbers) == 1 else "transactions"
         return Delivered(
-            Figure(amount(paid), symbol, part),
+            Figure(amount(paid), symbol, _part_of(swap, outputs)),
             Figure(amount(paid - Decimal(str(quote["receive_amount"]))), symbol),
             paid < Decimal(str(quote["min_receive_amount"])),
         )
@@ -159,12 +179,14 @@ def delivered_of(
 
 
 def under_way_of(swap: Row) -> Sequence[Figure]:
-    """Return the payouts that are not final yet, of a swap that goes on."""
+    """Return the payouts that are not final yet, also of a failed swap: one may be sent."""
+    if swap["status"] in ("expired", "refunded"):
+        return []
     numbered = enumerate(swap["transactions"], start=1)
     return [
         Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}")
         for number, one in numbered
-        if one["type"] == "output" and one["status"] != "completed" and swap["status"] not in ENDS
+        if one["type"] == "output" and one["status"] != "completed"
     ]
 
 
@@ -222,11 +244,27 @@ def sum_of(transactions: Sequence[Row], member: str) -> Decimal | None:
     return sum(amounts, Decimal(0)) if amounts else None
 
 
-def _payment_progress(name: str, payments: Sequence[Row]) -> str:
+def _payment_progress(name: str, payments: Sequence[Row], when_final: str) -> str:
     if _are_final(payments):
-        return f"{name} follows" if not payments else f"{name} confirmed"
+        return when_final if payments else f"{name} follows"
     is_sent = any(one["status"] == "initiated" for one in payments)
     return f"{name} sent, confirming" if is_sent else f"{name} in preparation"
+
+
+def _deposited(swap: Row, total: Decimal) -> Figure:
+    part = _part_of(swap, _final(of_type(swap, "input")))
+    return Figure(amount(total), _token(swap, is_source=True)["symbol"], part)
+
+
+def _part_of(swap: Row, transactions: Sequence[Row]) -> str:
+    """Return the part of the page that has a sum of transactions."""
+    if len(transactions) != 1:
+        return "transactions"
+    return f"transaction-{swap['transactions'].index(transactions[0]) + 1}"
+
+
+def _final(transactions: Sequence[Row]) -> Sequence[Row]:
+    return [one for one in transactions if one["status"] == "completed"]
 
 
 def _are_final(transactions: Sequence[Row]) -> bool:
