@@ -211,6 +211,7 @@ REDIRECTS: Final[Mapping[str, str]] = {
     f"{APP}/keys/{{key_id}}/origins": "the keys",
     f"{APP}/keys/{{key_id}}/revoke": "the keys",
     f"{APP}/bench/join": "the bench",
+    f"{APP}/bench/lifetime": "the bench",
     f"{APP}/pay-page": "the pay page's settings",
     "/organization": "the organization",
     "/organization/apps": "the keys of the new app",
