@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 from swap_dashboard.http.rendering import to_moment
 from swap_dashboard.http.swap_events import is_move, timeline_of
+from swap_dashboard.http.swap_view import are_final, is_over, of_type, sum_of
 
 WAITING: Final = "user_transfer_pending"
 PAYING: Final = "ls_transfer_pending"
 BY_WALLET: Final = ("transfer", "approve", "sign")
-ENDS: Final = ("completed", "failed", "expired", "refunded")
 PRICED: Final = (WAITING, PAYING, "completed")  # a price applies, or was paid
 # The way of a swap that goes well: every stage is behind, at, or before the swap's status.
 STAGES: Final = ("deposit", "confirm", "payout", "done")
@@ -32,7 +32,7 @@ def action_kind(swap: Mapping[str, Any], now: datetime) -> str:
     After the deadline there is nothing to pay, even while the swap is open. A late payment would be
     refunded at best.
     """
-    if swap["status"] in ENDS:
+    if is_over(swap):
         return "none"
     if left_seconds(swap, now) == 0:
         return "waits"
@@ -70,14 +70,12 @@ def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
 def waits_for(swap: Mapping[str, Any], now: datetime) -> str:
     """Return the name of the text that says what a swap waits for: more than its status does."""
     status = swap["status"]
-    deposits, payouts = (
-        [one for one in swap["transactions"] if one["type"] == kind] for kind in ("input", "output")
-    )
+    deposits, payouts = of_type(swap, "input"), of_type(swap, "output")
     if status == WAITING and deposits:
-        if _sum(deposits) < Decimal(str(swap["requested_amount"])):
+        if (sum_of(deposits, "amount") or 0) < Decimal(str(swap["requested_amount"])):
             return "part_late" if left_seconds(swap, now) == 0 else "part"
-        return status if _are_final(deposits) else "confirming"
-    if status == PAYING and (payouts or (deposits and _are_final(deposits))):
+        return status if are_final(deposits) else "confirming"
+    if status == PAYING and (payouts or (deposits and are_final(deposits))):
         is_sent = any(one["status"] != "pending" for one in payouts)
         return "payout_sent" if is_sent else "payout_prepared"
     return str(status)
@@ -145,14 +143,6 @@ def payment_uri(swap: Mapping[str, Any], now: datetime) -> str | None:
 def sent_exactly(swap: Mapping[str, Any]) -> bool:
     """Return whether the swap is for an amount, and not for whatever comes."""
     return bool(swap["requested_amount"])
-
-
-def _sum(transactions: Sequence[Mapping[str, Any]]) -> Decimal:
-    return sum((Decimal(str(one["amount"])) for one in transactions), Decimal(0))
-
-
-def _are_final(transactions: Sequence[Mapping[str, Any]]) -> bool:
-    return all(one["status"] == "completed" for one in transactions)
 
 
 def _is_by_wallet(action: Mapping[str, Any] | None) -> bool:

@@ -80,7 +80,7 @@ def progress_of(swap: Row) -> str | None:
             deposits = of_type(swap, "input")
             if not deposits:
                 return None
-            return "Deposit confirmed" if _are_final(deposits) else "Deposit seen, confirming"
+            return "Deposit confirmed" if are_final(deposits) else "Deposit seen, confirming"
         case "ls_transfer_pending":
             # A refuel that is not sent yet keeps the status after a final payout.
             when_final = "Payout confirmed, the rest follows"
@@ -244,8 +244,13 @@ def sum_of(transactions: Sequence[Row], member: str) -> Decimal | None:
     return sum(amounts, Decimal(0)) if amounts else None
 
 
+def are_final(transactions: Sequence[Row]) -> bool:
+    """Whether none of the transactions can be undone any more."""
+    return all(one["status"] == "completed" for one in transactions)
+
+
 def _payment_progress(name: str, payments: Sequence[Row], when_final: str) -> str:
-    if _are_final(payments):
+    if are_final(payments):
         return when_final if payments else f"{name} follows"
     is_sent = any(one["status"] == "initiated" for one in payments)
     return f"{name} sent, confirming" if is_sent else f"{name} in preparation"
@@ -265,10 +270,6 @@ def _part_of(swap: Row, transactions: Sequence[Row]) -> str:
 
 def _final(transactions: Sequence[Row]) -> Sequence[Row]:
     return [one for one in transactions if one["status"] == "completed"]
-
-
-def _are_final(transactions: Sequence[Row]) -> bool:
-    return all(one["status"] == "completed" for one in transactions)
 
 
 def _present(swap: Row, quotes: Sequence[Row]) -> Row | None:
