@@ -8,6 +8,7 @@ is stored nowhere else, and an address never has it.
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
@@ -45,8 +46,20 @@ class Flashes:
         self._cookies.write_flash(response, sealed, max_age=int(LIFETIME.total_seconds()))
         return response
 
-    def read(self, request: Request, member: Member) -> Flash | None:
-        """Return what this page is to show; None for most requests."""
+    async def show(
+        self, request: Request, member: Member, page: Callable[[Flash | None], Awaitable[Response]]
+    ) -> Response:
+        """Return a page with what it is to show, and remove that from the browser.
+
+        :param page: makes the page; of None for most requests.
+        """
+        flash = self._read(request, member)
+        response = await page(flash)
+        if flash is not None:
+            self._cookies.remove_flash(response)
+        return response
+
+    def _read(self, request: Request, member: Member) -> Flash | None:
         sealed = self._cookies.flash(request)
         if not sealed:
             return None
@@ -59,7 +72,3 @@ class Flashes:
         if path != request.url.path or self._clock().timestamp() > until:
             return None
         return Flash(**content)
-
-    def end(self, response: Response) -> None:
-        """Remove what the page has shown."""
-        self._cookies.remove_flash(response)

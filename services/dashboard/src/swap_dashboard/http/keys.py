@@ -61,12 +61,11 @@ class KeyPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        app, after = member.app_of(request), request.query_params.get("starting_after", "")
-        flash = self._flashes.read(request, member)
-        response = await self._page(member, app, after=to_uuid(after) if after else "", flash=flash)
-        if flash is not None:
-            self._flashes.end(response)
-        return response
+        app, text = member.app_of(request), request.query_params.get("starting_after", "")
+        after = to_uuid(text) if text else ""
+        return await self._flashes.show(
+            request, member, lambda flash: self._page(member, app, after=after, flash=flash)
+        )
 
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)

@@ -75,11 +75,9 @@ class OrganizationPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        flash = self._flashes.read(request, member)
-        response = await self._page(member, flash=flash)
-        if flash is not None:
-            self._flashes.end(response)
-        return response
+        return await self._flashes.show(
+            request, member, lambda flash: self._page(member, flash=flash)
+        )
 
     async def rename(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)

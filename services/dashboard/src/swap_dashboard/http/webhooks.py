@@ -88,13 +88,14 @@ class WebhookPages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
-        filters, flash = read_filters(request), self._flashes.read(request, member)
-        response = await self._one(
-            member, app, webhook, after=place_of(request), filters=filters, flash=flash
+        filters, after = read_filters(request), place_of(request)
+        return await self._flashes.show(
+            request,
+            member,
+            lambda flash: self._one(
+                member, app, webhook, after=after, filters=filters, flash=flash
+            ),
         )
-        if flash is not None:
-            self._flashes.end(response)
-        return response
 
     async def choose_events(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -136,11 +137,12 @@ class WebhookPages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
-        flash = self._flashes.read(request, member)
-        response = await self._message(member, app, webhook, _message_id(request), flash=flash)
-        if flash is not None:
-            self._flashes.end(response)
-        return response
+        message_id = _message_id(request)
+        return await self._flashes.show(
+            request,
+            member,
+            lambda flash: self._message(member, app, webhook, message_id, flash=flash),
+        )
 
     async def resend(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
