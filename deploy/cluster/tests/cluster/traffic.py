@@ -58,6 +58,8 @@ class Traffic:
         self._networks = {network["name"]: network for network in stack["networks"]}
         self._auditor_url = stack["postgres"]["auditor_url"]
         self._partner = Partner(session, stack["gateway"]["url"], stack["partners"][0]["api_key"])
+        # The node chooses the nonce, and gives one nonce to two deposits that arrive at once.
+        self._deposit_lock = asyncio.Lock()
         self._sending: list[asyncio.Task[SentSwap]] = []
         self._sent: list[SentSwap] = []
         self.failures: list[str] = []
@@ -115,7 +117,8 @@ class Traffic:
             "value": hex(int(action["amount_in_base_units"])),
             "data": action["call_data"],
         }
-        await Node(source["rpc_urls"][0]).call("eth_sendTransaction", transaction)
+        async with self._deposit_lock:
+            await Node(source["rpc_urls"][0]).call("eth_sendTransaction", transaction)
         quoted = Decimal(str(prepared["quote"]["receive_amount"]))
         return SentSwap(prepared["swap"]["id"], destination, quoted)
 
