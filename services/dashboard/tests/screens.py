@@ -9,9 +9,9 @@ from services.dashboard.tests.shop import PASSWORD
 from tests.support.walks import MISSING, Screen
 
 OWNER: Final = "owner"
-CAREFUL: Final = "careful"  # an account with a second factor
-NEWCOMER: Final = "newcomer"  # an organization without an app
-ALONE: Final = "alone"  # an account without an organization
+WITH_FACTOR: Final = "with a factor"  # an account with a second factor
+WITHOUT_APPS: Final = "without apps"  # an organization without an app
+WITHOUT_ORGANIZATION: Final = "without organization"  # an account without an organization
 APP: Final = "/apps/{app_id}"
 HOOK: Final = f"{APP}/webhooks/{{webhook_id}}"
 MESSAGE: Final = f"{HOOK}/messages/{{message_id}}"
@@ -112,10 +112,10 @@ SIGNED_IN: Final = (
         visitor=OWNER,
     ),
     Screen("factor", FACTOR, visitor=OWNER),
-    Screen("factor-on", FACTOR, visitor=CAREFUL),
+    Screen("factor-on", FACTOR, visitor=WITH_FACTOR),
     Screen("join-again", "/join", visitor=OWNER),
-    Screen("no-apps", "/", visitor=NEWCOMER),
-    Screen("account-alone", "/account", visitor=ALONE),
+    Screen("no-apps", "/", visitor=WITHOUT_APPS),
+    Screen("account-alone", "/account", visitor=WITHOUT_ORGANIZATION),
 )
 PAY: Final = (
     Screen("pay-wallet", "/pay/{swap_id}", "?token={token}", of="wallet"),

@@ -42,24 +42,28 @@ class Shop:
 
 
 @pytest.fixture
-async def desk(database: Database, api: Api, tmp_path: Path) -> AsyncIterator[Dashboard]:
+async def dashboard_with_bench(
+    database: Database, api: Api, tmp_path: Path
+) -> AsyncIterator[Dashboard]:
     async with a_bench(api, tmp_path) as url:
         made = Dashboard(database, api, public_url="http://dashboard.test", bench_url=url)
         yield made
         await made.close()
 
 
-async def a_shop(desk: Dashboard, api: Api, role: str = "developer", **app: str) -> Shop:
+async def a_shop(
+    dashboard_with_bench: Dashboard, api: Api, role: str = "developer", **app: str
+) -> Shop:
     organization = api.an_organization(f"Shop {uuid4().hex}")
     made = api.an_app(organization, **app)
-    browser = desk.browser()
+    browser = dashboard_with_bench.browser()
     await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
     return Shop(browser, organization, made)
 
 
 @pytest.fixture
-async def shop(desk: Dashboard, api: Api) -> Shop:
-    made = await a_shop(desk, api)
+async def shop(dashboard_with_bench: Dashboard, api: Api) -> Shop:
+    made = await a_shop(dashboard_with_bench, api)
     await made.submit(f"{made.path}/join", {})
     return made
 
@@ -71,8 +75,10 @@ def beside(name: str, page: str) -> str:
 
 
 class TestJoining:
-    async def test_hands_over_a_key_that_its_owner_sees(self, desk: Dashboard, api: Api) -> None:
-        shop = await a_shop(desk, api)
+    async def test_hands_over_a_key_that_its_owner_sees(
+        self, dashboard_with_bench: Dashboard, api: Api
+    ) -> None:
+        shop = await a_shop(dashboard_with_bench, api)
         before = (await shop.browser.get(shop.path)).text
         joined = await shop.submit(f"{shop.path}/join", {"shorten": "1"})
         after = (await shop.browser.get(shop.path)).text
@@ -86,7 +92,7 @@ class TestJoining:
         assert "svc_test_" not in after
         assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] == 45
 
-    async def test_changes_nothing_of_an_app_that_is_played_already(
+    async def test_changes_nothing_for_an_app_that_joined_before(
         self, api: Api, shop: Shop
     ) -> None:
         again = await shop.submit(f"{shop.path}/join", {"shorten": "1"})
@@ -95,7 +101,9 @@ class TestJoining:
         assert len(api.operator_get(f"/apps/{shop.app}/keys")) == 1
         assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] is None
 
-    async def test_shortens_the_lifetime_and_takes_it_back(self, api: Api, shop: Shop) -> None:
+    async def test_lifetime_form_sets_and_resets_the_swap_lifetime(
+        self, api: Api, shop: Shop
+    ) -> None:
         app = f"/apps/{shop.app}"
         before = (await shop.browser.get(shop.path)).text
         await shop.submit(f"{shop.path}/lifetime", {"shorten": "1"})
@@ -108,13 +116,13 @@ class TestJoining:
         assert "6 h" not in before + after  # the page does not know the default
         assert (short, api.operator_get(app)["swap_lifetime_seconds"]) == (45, None)
 
-    async def test_leaves_the_lifetime_where_it_is_not_asked_for(
+    async def test_keeps_the_swap_lifetime_without_the_shorten_field(
         self, api: Api, shop: Shop
     ) -> None:
         assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] is None
 
-    async def test_is_for_who_works_on_the_app(self, desk: Dashboard, api: Api) -> None:
-        shop = await a_shop(desk, api, "viewer")
+    async def test_is_refused_to_a_viewer(self, dashboard_with_bench: Dashboard, api: Api) -> None:
+        shop = await a_shop(dashboard_with_bench, api, "viewer")
 
         page = (await shop.browser.get(shop.path)).text
         refused = await shop.submit(f"{shop.path}/join", {})
@@ -125,8 +133,10 @@ class TestJoining:
         assert "This needs the role" in refused.text
         assert "This needs the role" in created.text
 
-    async def test_is_not_offered_to_a_live_app(self, desk: Dashboard, api: Api) -> None:
-        shop = await a_shop(desk, api, "owner", environment="live")
+    async def test_is_unavailable_for_a_live_app(
+        self, dashboard_with_bench: Dashboard, api: Api
+    ) -> None:
+        shop = await a_shop(dashboard_with_bench, api, "owner", environment="live")
 
         assert "/bench" not in (await shop.browser.get(f"/apps/{shop.app}/swaps")).text
         assert (await shop.browser.get(shop.path)).status_code == 404
@@ -135,7 +145,7 @@ class TestJoining:
 
 
 class TestForm:
-    async def test_offers_what_the_catalogue_and_the_bench_have(self, shop: Shop) -> None:
+    async def test_offers_tokens_outcomes_and_methods(self, shop: Shop) -> None:
         page = (await shop.browser.get(shop.path)).text
 
         for value in ("ETHEREUM_DEVNET/ETH", "BASE_DEVNET/USDC", "webhook_fails", "gasless"):
@@ -168,7 +178,7 @@ class TestForm:
         assert words in shown
         assert HOSTILE not in answer.text
 
-    async def test_keeps_what_was_typed_while_the_service_is_away(self, shop: Shop) -> None:
+    async def test_keeps_entered_values_while_the_quoter_is_unavailable(self, shop: Shop) -> None:
         answer = await shop.submit(shop.path, {**GOOD, "amount": "1.25", "reference_id": "mine"})
 
         assert answer.status_code == 422  # no quoter runs here
@@ -177,7 +187,7 @@ class TestForm:
         assert 'value="mine"' in answer.text
 
 
-async def test_without_a_bench_none_is_offered(dashboard: Dashboard, api: Api) -> None:
+async def test_bench_pages_do_not_exist_without_a_bench_url(dashboard: Dashboard, api: Api) -> None:
     shop = await a_shop(dashboard, api)
 
     assert "/bench" not in (await shop.browser.get(f"/apps/{shop.app}/swaps")).text
@@ -201,8 +211,10 @@ async def test_an_unavailable_bench_is_reported(database: Database, api: Api) ->
     assert api.operator_get(f"/apps/{shop.app}/keys") == []
 
 
-async def test_nothing_of_another_organization_is_touched(desk: Dashboard, api: Api) -> None:
-    victim, other = await a_shop(desk, api), await a_shop(desk, api)
+async def test_bench_of_another_organization_is_not_found(
+    dashboard_with_bench: Dashboard, api: Api
+) -> None:
+    victim, other = await a_shop(dashboard_with_bench, api), await a_shop(dashboard_with_bench, api)
 
     for path in (victim.path, f"{victim.path}/join"):
         assert (await other.submit(path, GOOD)).status_code == 404, path

@@ -21,7 +21,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-async def test_has_every_swap_behind_the_first_page(dashboard: Dashboard, api: Api) -> None:
+async def test_csv_has_the_swaps_of_every_page(dashboard: Dashboard, api: Api) -> None:
     tenant = await a_tenant(dashboard, api, "many")
     now = datetime.now(UTC)
     many = [
@@ -38,7 +38,7 @@ async def test_has_every_swap_behind_the_first_page(dashboard: Dashboard, api: A
     assert ids == [str(swap.swap_id) for swap in (tenant.swap, *many)]
 
 
-async def test_has_what_the_filters_leave(dashboard: Dashboard, api: Api) -> None:
+async def test_csv_has_only_swaps_that_match_the_filters(dashboard: Dashboard, api: Api) -> None:
     tenant = await a_tenant(dashboard, api, "filtered")
     paid = (a_transaction("input"), a_transaction("output"))
     done = a_swap(tenant.app, status="completed", reference_id="done", transactions=paid)
@@ -55,7 +55,7 @@ async def test_has_what_the_filters_leave(dashboard: Dashboard, api: Api) -> Non
     assert f"{path}?q=done&amp;status=completed" in page.text
 
 
-async def test_has_no_formula(dashboard: Dashboard, api: Api) -> None:
+async def test_csv_marks_a_hostile_reference_as_text(dashboard: Dashboard, api: Api) -> None:
     tenant = await a_tenant(dashboard, api, "hostile")
     await api.store(a_swap(tenant.app, reference_id=HOSTILE))
 
@@ -66,15 +66,15 @@ async def test_has_no_formula(dashboard: Dashboard, api: Api) -> None:
 
 
 @pytest.mark.parametrize("text", ["=1", " =1", "+1", "-1", "@x", "\t=1", "\r1", "\uff1d1", "\n=1"])
-def test_marks_as_text_what_a_spreadsheet_computes(text: str) -> None:
+def test_cell_that_begins_like_a_formula_is_marked_as_text(text: str) -> None:
     assert cell(text) == f"'{text}"
 
 
-def test_writes_small_amounts_without_an_exponent() -> None:
+def test_cell_has_small_amounts_without_an_exponent() -> None:
     assert (cell(1e-18), cell(None), cell(0.0)) == ("0.000000000000000001", "", "0")
 
 
-async def test_ends_at_its_bound(dashboard: Dashboard, api: Api) -> None:
+async def test_csv_ends_at_the_row_limit(dashboard: Dashboard, api: Api) -> None:
     tenant = await a_tenant(dashboard, api, "bounded")
     await api.store(*(a_swap(tenant.app) for _ in range(3)))
     joined = await dashboard.http.accept(api.invite(tenant.organization), address="203.0.113.7")
@@ -85,7 +85,7 @@ async def test_ends_at_its_bound(dashboard: Dashboard, api: Api) -> None:
     assert len(rows_of("".join(parts))) == 2
 
 
-async def test_ends_in_the_middle_when_the_api_refuses(dashboard: Dashboard, api: Api) -> None:
+async def test_csv_stream_fails_when_the_api_refuses(dashboard: Dashboard, api: Api) -> None:
     tenant = await a_tenant(dashboard, api, "refused")
 
     with pytest.raises(ApiRefused):
@@ -93,7 +93,7 @@ async def test_ends_in_the_middle_when_the_api_refuses(dashboard: Dashboard, api
             pass
 
 
-async def test_is_not_for_another_tenant(dashboard: Dashboard, api: Api) -> None:
+async def test_csv_of_another_tenant_is_not_found(dashboard: Dashboard, api: Api) -> None:
     one, other = await a_tenant(dashboard, api, "one"), await a_tenant(dashboard, api, "other")
 
     outside = await one.browser.get(f"/apps/{other.app}/swaps.csv")

@@ -19,7 +19,7 @@ NOW = datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Earning:
+class EarningApp:
     """An app with earnings, and a member with access to it."""
 
     browser: Browser
@@ -31,16 +31,16 @@ class Earning:
         return (await self.browser.get(f"/apps/{self.app}/fees{query}")).text
 
 
-async def an_earning_app(dashboard: Dashboard, api: Api, role: str = "owner") -> Earning:
+async def an_earning_app(dashboard: Dashboard, api: Api, role: str = "owner") -> EarningApp:
     organization = api.an_organization("Shop")
     app, browser = api.an_app(organization), dashboard.browser()
     await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
     url = api.database.superuser_url
     fees = Fees(url, app, network="ETHEREUM_DEVNET", token=NATIVE)
-    return Earning(browser, organization, app, fees)
+    return EarningApp(browser, organization, app, fees)
 
 
-async def test_without_a_fee_says_who_sets_one(dashboard: Dashboard, api: Api) -> None:
+async def test_page_without_fees_shows_the_fee_rate(dashboard: Dashboard, api: Api) -> None:
     shop = await an_earning_app(dashboard, api)
 
     page = await shop.page()
@@ -76,7 +76,7 @@ async def test_every_sum_leads_to_its_entries_and_each_fee_to_the_ledger_of_its_
     assert f'href="{of_coin}&amp;kind=fee#entries"' in home
 
 
-async def test_parts_add_up_to_the_sum_that_is_shown(dashboard: Dashboard, api: Api) -> None:
+async def test_earned_paid_and_owed_amounts_have_all_digits(dashboard: Dashboard, api: Api) -> None:
     shop = await an_earning_app(dashboard, api)
     shop.fees.earn(E18 // 8 + 5, at=NOW)
     shop.fees.pay(7, at=NOW, to_address=RECEIVER, transaction_hash=HASH)
@@ -88,7 +88,7 @@ async def test_parts_add_up_to_the_sum_that_is_shown(dashboard: Dashboard, api: 
     assert "0.124999999999999998 <" in page  # waits
 
 
-async def test_a_token_that_left_the_catalogue_is_its_address_and_base_units(
+async def test_fee_in_a_token_outside_the_catalogue_shows_address_and_base_units(
     dashboard: Dashboard, api: Api
 ) -> None:
     shop = await an_earning_app(dashboard, api)
@@ -123,7 +123,7 @@ async def test_a_token_that_left_the_catalogue_is_its_address_and_base_units(
         (f"?starting_after={UUID(int=0)}", 0, 0),
     ],
 )
-async def test_filters_by_what_the_address_says(
+async def test_entries_are_filtered_by_the_query_of_the_url(
     dashboard: Dashboard, api: Api, query: str, fees: int, payouts: int
 ) -> None:
     shop = await an_earning_app(dashboard, api)
@@ -137,7 +137,7 @@ async def test_filters_by_what_the_address_says(
     assert ("Nothing matches." in page) is not (fees + payouts > 0)
 
 
-async def test_leads_through_pages(dashboard: Dashboard, api: Api) -> None:
+async def test_entries_are_paged(dashboard: Dashboard, api: Api) -> None:
     shop = await an_earning_app(dashboard, api)
     ids = [shop.fees.earn(100, at=NOW - timedelta(minutes=n)) for n in range(52)]
 
@@ -150,7 +150,7 @@ async def test_leads_through_pages(dashboard: Dashboard, api: Api) -> None:
     assert ">Newest<" in second
 
 
-async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: Api) -> None:
+async def test_fees_of_another_organization_are_not_shown(dashboard: Dashboard, api: Api) -> None:
     victim = await an_earning_app(dashboard, api)
     other = await an_earning_app(dashboard, api)
     id = victim.fees.earn(100, at=NOW)
@@ -161,7 +161,7 @@ async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: 
     assert "No fee was earned yet." in await other.page()
 
 
-async def test_a_hostile_name_is_text(dashboard: Dashboard, api: Api) -> None:
+async def test_hostile_names_are_escaped(dashboard: Dashboard, api: Api) -> None:
     shop = await an_earning_app(dashboard, api)
     app = api.an_app(shop.organization, "<script>alert(1)</script>")
 

@@ -187,13 +187,13 @@ def shown(answer: httpx.Response, *ids: Mapping[str, str]) -> tuple[int, str]:
     return answer.status_code, INCIDENTAL.sub("", text)
 
 
-def test_every_form_is_in_a_table(dashboard: Dashboard) -> None:
+def test_every_form_route_is_in_a_table_of_forms(dashboard: Dashboard) -> None:
     tables = {one.route for one in MEMBER_FORMS} | {*ACCOUNT_FORMS, *SIGN_IN_FORMS, *PAY_FORMS}
 
     assert form_routes(dashboard.parts.site.routes) == tables
 
 
-async def test_none_is_accepted_without_the_token_of_its_page(
+async def test_forms_without_the_form_token_of_the_session_are_refused(
     dashboard: Dashboard, api: Api
 ) -> None:
     shop, other = await a_shop(dashboard, api), await a_shop(dashboard, api)
@@ -213,9 +213,7 @@ async def test_none_is_accepted_without_the_token_of_its_page(
     assert (await shop.browser.get("/account")).status_code == 200
 
 
-async def test_none_but_those_of_a_sign_in_is_accepted_without_a_session(
-    dashboard: Dashboard, api: Api
-) -> None:
+async def test_forms_without_a_session_lead_to_the_sign_in(dashboard: Dashboard, api: Api) -> None:
     shop, signed_out = await a_shop(dashboard, api), dashboard.browser()
     token, before = await shop.token(), state_of(api, shop.ids)
     ids = {**shop.ids, "session_id": str(uuid4()), "membership_id": str(uuid4())}
@@ -229,7 +227,7 @@ async def test_none_but_those_of_a_sign_in_is_accepted_without_a_session(
 
 
 @pytest.mark.parametrize("role", RANKS[:-2])
-async def test_none_is_accepted_of_a_role_that_may_not(
+async def test_forms_above_the_members_role_are_refused(
     dashboard: Dashboard, api: Api, role: str
 ) -> None:
     shop = await a_shop(dashboard, api, role)
@@ -245,7 +243,7 @@ async def test_none_is_accepted_of_a_role_that_may_not(
     assert state_of(api, shop.ids) == before
 
 
-async def test_a_foreign_id_is_answered_as_one_that_nothing_has(
+async def test_ids_of_another_organization_are_answered_like_unknown_ids(
     dashboard: Dashboard, api: Api
 ) -> None:
     victim, other = await a_shop(dashboard, api), await a_shop(dashboard, api)
@@ -268,7 +266,7 @@ async def test_a_foreign_id_is_answered_as_one_that_nothing_has(
     assert state_of(api, victim.ids) == before
 
 
-async def test_a_foreign_session_and_a_foreign_organization_stay(
+async def test_session_and_organization_of_another_account_are_not_changed(
     dashboard: Dashboard, api: Api
 ) -> None:
     victim = await a_shop(dashboard, api)
@@ -290,7 +288,7 @@ async def test_a_foreign_session_and_a_foreign_organization_stay(
     assert (await victim.browser.get("/account")).status_code == 200
 
 
-async def test_what_a_payer_sends_needs_the_links_own_token(dashboard: Dashboard, api: Api) -> None:
+async def test_pay_forms_need_the_token_of_the_swaps_link(dashboard: Dashboard, api: Api) -> None:
     link, other = await a_link(api), await a_link(api)
     browser, differing = dashboard.browser(), []
     for route, fields in PAY_FORMS.items():

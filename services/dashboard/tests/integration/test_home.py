@@ -37,7 +37,7 @@ class Shop:
     async def steps(self) -> dict[str, bool]:
         return {text: state == "done" for state, text in STEP.findall(await self.home())}
 
-    async def begins_with(self) -> str:
+    async def start_location(self) -> str:
         return str((await self.browser.get("/")).headers["location"])
 
 
@@ -54,7 +54,7 @@ async def shop(dashboard: Dashboard, api: Api) -> Shop:
     return await a_shop(dashboard, api)
 
 
-async def test_returns_retry_after_while_the_api_is_unavailable(
+async def test_home_returns_503_with_retry_after_while_the_api_is_unavailable(
     shop: Shop, api: Api, database: Database
 ) -> None:
     away = Dashboard(database, replace(api, url="http://127.0.0.1:1"), public_url=ADDRESS)
@@ -69,7 +69,7 @@ async def test_returns_retry_after_while_the_api_is_unavailable(
 
 
 class TestSteps:
-    async def test_tick_themselves_and_go(self, api: Api, shop: Shop) -> None:
+    async def test_are_marked_done_and_hidden_when_all_are_done(self, api: Api, shop: Shop) -> None:
         assert await shop.steps() == {
             "Make an API key": False,
             "Add a webhook endpoint": False,
@@ -85,7 +85,9 @@ class TestSteps:
         await api.store_message(hook, shop.app, swap.swap_id, "text", is_first=True)
         assert await shop.steps() == {}
 
-    async def test_a_revoked_key_is_none(self, api: Api, shop: Shop) -> None:
+    async def test_key_step_is_open_after_the_only_key_is_revoked(
+        self, api: Api, shop: Shop
+    ) -> None:
         key = api.order(f"{shop.path}/keys", {"kind": "secret"})["id"]
         api.order(f"/keys/{key}/revoke", {})
 
@@ -93,7 +95,7 @@ class TestSteps:
 
 
 class TestFigures:
-    async def test_are_as_long_as_the_lists_that_they_lead_to(self, api: Api, shop: Shop) -> None:
+    async def test_equal_the_totals_of_the_lists_they_link_to(self, api: Api, shop: Shop) -> None:
         now = datetime.now(UTC)
         ages = {"completed": (1, 2, 30), "failed": (3,), "expired": (4, 200), "refunded": (50,)}
         for status, hours in ages.items():
@@ -126,7 +128,7 @@ class TestFigures:
         assert "$6,000.00" in page
         assert "10.0 s" in page
 
-    async def test_of_nothing_are_no_error(self, shop: Shop) -> None:
+    async def test_of_an_empty_app_are_zero(self, shop: Shop) -> None:
         page = await shop.home()
 
         assert "$0.00" in page
@@ -138,25 +140,25 @@ class TestFirstApp:
         other = api.an_app(shop.organization, "with swaps")
         await api.store(a_swap(other))
 
-        assert await shop.begins_with() == f"/apps/{other}"
+        assert await shop.start_location() == f"/apps/{other}"
 
-    async def test_is_the_last_that_was_looked_at(self, api: Api, shop: Shop) -> None:
+    async def test_is_the_app_viewed_last(self, api: Api, shop: Shop) -> None:
         other = api.an_app(shop.organization, "with swaps")
         await api.store(a_swap(other))
         await shop.browser.get(f"{shop.path}/keys")
         shown = (await shop.browser.get("/organization")).text
 
-        assert await shop.begins_with() == shop.path
+        assert await shop.start_location() == shop.path
         assert f'href="{shop.path}/keys"' in shown
 
     @pytest.mark.parametrize("text", ["x", "..", "00000000-0000-4000-8000-000000000001"])
-    async def test_is_never_anothers(self, shop: Shop, text: str) -> None:
+    async def test_ignores_a_cookie_with_an_unknown_app(self, shop: Shop, text: str) -> None:
         shop.browser.client.cookies.set("swap_app", text, domain="dashboard.test")
 
-        assert await shop.begins_with() == shop.path
+        assert await shop.start_location() == shop.path
 
 
-async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: Api) -> None:
+async def test_home_shows_nothing_of_another_organization(dashboard: Dashboard, api: Api) -> None:
     victim, other = await a_shop(dashboard, api), await a_shop(dashboard, api, "viewer")
     api.order(f"{victim.path}/webhooks", {"url": "http://127.0.0.1:9999/victims"})
     await api.store(a_swap(victim.app, reference_id="victims"))
@@ -165,7 +167,7 @@ async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: 
     page = await other.home()
 
     assert (await other.browser.get(victim.path)).status_code == 404
-    assert await other.begins_with() == other.path
+    assert await other.start_location() == other.path
     assert "victims" not in page
     assert victim.app not in page
 

@@ -21,7 +21,7 @@ from tests.support.serving import post, served
 pytestmark = pytest.mark.connected
 VISITOR: Final = "198.51.100.4"
 OPERATOR: Final = "10.0.0.8"
-PASSED_ON: Final = ("authorization", "content-type", "idempotency-key")
+FORWARDED_HEADERS: Final = ("authorization", "content-type", "idempotency-key")
 
 
 class Recorder:
@@ -32,12 +32,14 @@ class Recorder:
         self._api = api
         self._client = client
 
-    async def pass_on(self, request: Request) -> Response:
+    async def forward(self, request: Request) -> Response:
         path = request.url.path
         if "/invitations/" in path:
             name = path.rpartition("/")[2]
             self.requests.append((name, request.headers.get("x-forwarded-for")))
-        headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+        headers = {
+            name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers
+        }
         answer = await self._client.request(
             request.method,
             f"{self._api.url}{path}",
@@ -56,7 +58,7 @@ async def recorder(api: Api) -> AsyncIterator[Recorder]:
 
 @pytest.fixture
 async def dashboard(database: Database, api: Api, recorder: Recorder) -> AsyncIterator[Dashboard]:
-    route = Route("/{path:path}", recorder.pass_on, methods=["GET", "POST"])
+    route = Route("/{path:path}", recorder.forward, methods=["GET", "POST"])
     async with served(Starlette(routes=[route])) as url:
         made = Dashboard(database, replace(api, url=url), public_url="http://dashboard.test")
         async with made.service.engine.begin() as connection:
@@ -65,7 +67,7 @@ async def dashboard(database: Database, api: Api, recorder: Recorder) -> AsyncIt
         await made.close()
 
 
-async def test_a_page_and_its_form_name_the_visitor(
+async def test_join_page_and_form_pass_the_visitors_address_to_the_api(
     dashboard: Dashboard, api: Api, recorder: Recorder
 ) -> None:
     invitation = api.invite(api.an_organization("Shop"))
@@ -79,7 +81,7 @@ async def test_a_page_and_its_form_name_the_visitor(
     assert recorder.requests[1:] == [("inspect", VISITOR), ("accept", VISITOR)]
 
 
-async def test_the_form_of_a_member_names_the_member(
+async def test_join_form_of_a_member_passes_the_members_address_to_the_api(
     dashboard: Dashboard, api: Api, recorder: Recorder
 ) -> None:
     browser = dashboard.browser(VISITOR)
@@ -93,7 +95,7 @@ async def test_the_form_of_a_member_names_the_member(
     assert recorder.requests == [("inspect", VISITOR), ("accept", VISITOR)]
 
 
-async def test_an_operator_is_named_by_the_client_of_the_internal_port(
+async def test_internal_port_passes_the_operators_address_to_the_api(
     dashboard: Dashboard, api: Api, recorder: Recorder
 ) -> None:
     admin = dashboard.parts.admin

@@ -11,7 +11,7 @@ from services.dashboard.tests.shop import Api, Dashboard, a_swap
 pytestmark = pytest.mark.connected
 
 
-async def test_shows_what_waits_and_how_often_requests_may_come(
+async def test_limits_page_shows_pending_swaps_and_request_rates(
     dashboard: Dashboard, api: Api
 ) -> None:
     organization = api.an_organization("Shop")
@@ -28,7 +28,7 @@ async def test_shows_what_waits_and_how_often_requests_may_come(
     assert ">7<" in page
 
 
-async def test_is_of_no_other_organization(dashboard: Dashboard, api: Api) -> None:
+async def test_limits_of_another_organization_are_not_found(dashboard: Dashboard, api: Api) -> None:
     app, browser = api.an_app(api.an_organization("Shop")), dashboard.browser()
     await browser.join(api.invite(api.an_organization("Other")), f"{uuid4().hex}@other.example")
 

@@ -46,7 +46,7 @@ ON CONFLICT (network) DO UPDATE SET number = excluded.number
 """)
 # A reload would lose it.
 MARK: Final = "window.isSamePage = true"
-ANNOUNCED: Final = "document.querySelector('[data-list-changes]').textContent"
+LIST_CHANGES: Final = "document.querySelector('[data-list-changes]').textContent"
 IS_SAME: Final = "window.isSamePage === true"
 
 
@@ -171,7 +171,9 @@ class TestList:
             new = a_swap(site.app, reference_id="order-new", created_at=datetime.now(UTC))
             await site.api.store(new)
             await page.until(shows(new, "order-new"))
-            announced.append(await page.until(f"{ANNOUNCED} !== '{announced[0]}' && {ANNOUNCED}"))
+            announced.append(
+                await page.until(f"{LIST_CHANGES} !== '{announced[0]}' && {LIST_CHANGES}")
+            )
             first = await page.value("document.querySelector('tr[data-swap]').dataset.swap")
             rows = await page.value("document.querySelectorAll('tr[data-swap]').length")
             selected = await page.value("getSelection().toString()")
@@ -193,7 +195,7 @@ class TestList:
         assert is_same
         assert complaints == []
 
-    async def test_has_new_swaps_on_its_first_page_alone(self, site: Site, tmp_path: Path) -> None:
+    async def test_adds_new_swaps_only_on_its_first_page(self, site: Site, tmp_path: Path) -> None:
         swaps = await store_swaps(site)
         path = f"{site.swaps}?starting_after={swaps[4].swap_id}"
         async with signed_in(site, tmp_path, path) as page:
@@ -206,7 +208,7 @@ class TestList:
         assert not has_new
         assert is_same
 
-    async def test_follows_the_swaps_of_its_filters(self, site: Site, tmp_path: Path) -> None:
+    async def test_adds_and_removes_swaps_by_its_filters(self, site: Site, tmp_path: Path) -> None:
         swaps = await store_swaps(site)
         async with signed_in(site, tmp_path, f"{site.swaps}?status=completed") as page:
             await page.until("document.body.textContent.includes('Nothing matches')")
@@ -256,11 +258,13 @@ SELECT_HASH: Final = (
     "getSelection().selectAllChildren(document.querySelector('#transaction-1 code'))"
 )
 FOCUS_COPY: Final = "document.querySelector('#transaction-1 .copy').focus()"
-LISTENS: Final = "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"
+IS_POLLING: Final = (
+    "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"
+)
 
 
 class TestSwap:
-    async def test_counts_confirmations_until_all_are_there(
+    async def test_updates_confirmations_until_the_transaction_is_final(
         self, database: Database, site: Site, tmp_path: Path
     ) -> None:
         payout = a_transaction("output", status="pending", block_number=BLOCK)
@@ -279,7 +283,7 @@ class TestSwap:
             await site.api.store(
                 with_status(swap, "completed").model_copy(update={"transactions": (final,)})
             )
-            await page.until(f"!{LISTENS}")
+            await page.until(f"!{IS_POLLING}")
             page.requests.clear()
             await asyncio.sleep(4)
             is_same = await page.value(IS_SAME)
@@ -290,7 +294,7 @@ class TestSwap:
         assert selected.strip() != ""
         assert has_focus
 
-    async def test_keeps_no_session_alive_by_itself(self, site: Site) -> None:
+    async def test_background_requests_do_not_extend_the_session(self, site: Site) -> None:
         browser = site.dashboard.browser()
         await browser.sign_in(site.email)
         swap = a_swap(site.app)
@@ -310,7 +314,7 @@ class TestSwap:
         assert seen[0] == seen[1] == seen[2]
         assert seen[3] - seen[0] >= timedelta(minutes=5)
 
-    async def test_asks_nothing_while_its_tab_is_hidden(
+    async def test_does_not_poll_while_its_tab_is_hidden(
         self, database: Database, site: Site, tmp_path: Path
     ) -> None:
         payout = a_transaction("output", status="pending", block_number=BLOCK)
@@ -323,13 +327,13 @@ class TestSwap:
             await asyncio.sleep(1)
             page.requests.clear()
             await asyncio.sleep(7)
-            still = await page.value(LISTENS)
+            still = await page.value(IS_POLLING)
             hidden = [one for one in page.requests if one.endswith("/transactions")]
 
         assert still
         assert hidden == []
 
-    async def test_shows_causes_how_long_it_took_and_what_figures_are_made_of(
+    async def test_shows_causes_durations_and_links_of_figures(
         self, database: Database, site: Site, tmp_path: Path
     ) -> None:
         paid = a_transaction("input"), a_transaction("output")

@@ -53,10 +53,10 @@ async def a_receiver(text: str) -> AsyncIterator[str]:
         yield f"{url}/"
 
 
-async def until(browser: Browser, path: str, is_so: Callable[[str], bool]) -> str:
+async def until(browser: Browser, path: str, condition: Callable[[str], bool]) -> str:
     """Return the page after the condition holds."""
     async with asyncio.timeout(20):
-        while not is_so(text := (await browser.get(path)).text):  # noqa: ASYNC110
+        while not condition(text := (await browser.get(path)).text):  # noqa: ASYNC110
             await asyncio.sleep(0.1)  # only the page knows
     return text
 
@@ -75,7 +75,9 @@ async def shop(dashboard: Dashboard, api: Api) -> Shop:
 
 
 class TestWebhooks:
-    async def test_show_their_secret_once_and_are_tried_and_removed(self, shop: Shop) -> None:
+    async def test_show_their_secret_once_and_are_tested_rotated_and_removed(
+        self, shop: Shop
+    ) -> None:
         path = f"/apps/{shop.app}/webhooks"
         added = await shop.send(path, {"url": HOOK})
         [webhook] = set(re.findall(rf"{path}/([0-9a-f-]+)/test", added.text))
@@ -110,7 +112,7 @@ class TestWebhooks:
         assert (webhook["wants_updates"], webhook["wants_notices"]) == (True, False)
         assert (later["wants_updates"], later["wants_notices"]) == (False, True)
 
-    async def test_send_again_one_message_or_what_happened_since(self, shop: Shop) -> None:
+    async def test_resend_one_message_or_all_since_a_time(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/webhooks"
         added = await shop.send(path, {"url": HOOK})
         one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
@@ -127,7 +129,7 @@ class TestWebhooks:
         assert "will be sent again" in since.text
         assert wrong.status_code == 422
 
-    async def test_show_a_message_with_what_was_sent_and_answered(self, shop: Shop) -> None:
+    async def test_show_the_request_and_the_response_of_a_message(self, shop: Shop) -> None:
         async with a_receiver(HOSTILE) as url:
             path = f"/apps/{shop.app}/webhooks"
             added = await shop.send(path, {"url": url})
@@ -145,7 +147,7 @@ class TestWebhooks:
         for path in (f"{message}0", f"{one}/messages/{HOSTILE}"):
             assert (await shop.browser.get(path)).status_code == 404
 
-    async def test_keep_their_secret_from_a_reload_and_from_the_address(self, shop: Shop) -> None:
+    async def test_secret_is_absent_after_a_reload_and_from_the_url(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/webhooks"
         added = await shop.submit(path, {"url": HOOK})
         one = added.headers["location"]
@@ -163,7 +165,7 @@ class TestWebhooks:
         assert "whsec" not in one + secret
         assert not [name for name in shop.browser.client.cookies if name.endswith("flash")]
 
-    async def test_are_not_added_twice_by_mistake(self, shop: Shop, api: Api) -> None:
+    async def test_with_a_url_in_use_need_a_confirmation(self, shop: Shop, api: Api) -> None:
         path = f"/apps/{shop.app}/webhooks"
         one = (await shop.submit(path, {"url": HOOK})).headers["location"]
         warned = await shop.submit(path, {"url": HOOK, "wants_updates": "1"})
@@ -178,7 +180,7 @@ class TestWebhooks:
         assert added.status_code == beside_disabled.status_code == 303
         assert len(api.operator_get(path)) == 3
 
-    async def test_lead_from_the_address_of_a_form_to_its_page(self, shop: Shop, api: Api) -> None:
+    async def test_form_urls_redirect_to_their_pages(self, shop: Shop, api: Api) -> None:
         hook = api.order(f"/apps/{shop.app}/webhooks", {"url": HOOK})["id"]
         one = f"/apps/{shop.app}/webhooks/{hook}"
         keys = f"/apps/{shop.app}/keys"
@@ -192,7 +194,7 @@ class TestWebhooks:
             answer = await shop.browser.get(form)
             assert (answer.status_code, answer.headers["location"]) == (303, page)
 
-    async def test_say_what_ends_before_anything_ends(self, shop: Shop, api: Api) -> None:
+    async def test_destructive_forms_have_a_confirmation(self, shop: Shop, api: Api) -> None:
         hook = api.order(f"/apps/{shop.app}/webhooks", {"url": HOOK})["id"]
         key = api.order(f"/apps/{shop.app}/keys", {"kind": "secret"})["id"]
         for page, form in (
@@ -203,7 +205,7 @@ class TestWebhooks:
             assert found
             assert before.rfind('<details class="confirm">') > before.rfind("</details>")
 
-    async def test_give_the_reason_why_a_url_is_refused(self, shop: Shop) -> None:
+    async def test_with_an_invalid_url_are_refused(self, shop: Shop) -> None:
         answer = await shop.submit(f"/apps/{shop.app}/webhooks", {"url": f"ftp://{HOSTILE}"})
 
         assert answer.status_code == 422
@@ -211,7 +213,7 @@ class TestWebhooks:
 
 
 class TestKeys:
-    async def test_are_shown_once_replaced_and_revoked(self, shop: Shop) -> None:
+    async def test_are_shown_once_rotated_and_revoked(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/keys"
         made = await shop.send(path, {"kind": "secret", "label": HOSTILE})
         [key_id] = set(re.findall(rf"{path}/([0-9a-f-]+)/rotate", made.text))
@@ -226,7 +228,7 @@ class TestKeys:
         assert not KEY.search(listed.text)
         assert HOSTILE not in listed.text
 
-    async def test_are_made_with_the_pages_that_may_use_them(self, shop: Shop, api: Api) -> None:
+    async def test_are_created_with_allowed_origins(self, shop: Shop, api: Api) -> None:
         path = f"/apps/{shop.app}/keys"
         fields = {
             "kind": "publishable",
@@ -242,7 +244,9 @@ class TestKeys:
         [key] = api.operator_get(path)
         assert key["allowed_origins"] == ["https://shop.example", "http://localhost:3000"]
 
-    async def test_are_limited_to_pages_of_some_origins(self, shop: Shop, api: Api) -> None:
+    async def test_allowed_origins_of_publishable_keys_are_replaced(
+        self, shop: Shop, api: Api
+    ) -> None:
         path = f"/apps/{shop.app}/keys"
         made = api.order(path, {"kind": "publishable"})
         secret = api.order(path, {"kind": "secret"})["id"]
@@ -270,7 +274,7 @@ class TestKeys:
 
 
 class TestOrganization:
-    async def test_a_link_admits_a_member_with_the_role(
+    async def test_invitation_link_admits_a_member_with_its_role(
         self, dashboard: Dashboard, api: Api, shop: Shop
     ) -> None:
         email = f"{uuid4().hex}@shop.example"
@@ -290,7 +294,7 @@ class TestOrganization:
         assert email in (await shop.browser.get("/organization")).text
         assert "member.joined" in (await shop.browser.get("/organization/changes")).text
 
-    async def test_shows_what_an_app_has_and_renames_it(self, shop: Shop, api: Api) -> None:
+    async def test_shows_the_settings_of_an_app_and_renames_it(self, shop: Shop, api: Api) -> None:
         settings = {"name": "web", "swap_lifetime_seconds": 900}
         api.order(f"/apps/{shop.app}", settings)
         api.order(f"/apps/{shop.app}/fee", {"fee_basis_points": 25})
@@ -307,13 +311,13 @@ class TestOrganization:
         assert (app["name"], app["swap_lifetime_seconds"]) == (HOSTILE, 900)
         assert HOSTILE not in (await shop.browser.get("/organization")).text
 
-    async def test_invites_emails_alone(self, shop: Shop) -> None:
+    async def test_refuses_to_invite_a_name_that_is_no_email(self, shop: Shop) -> None:
         answer = await shop.submit("/organization/invitations", {"name": "Eve", "role": "viewer"})
 
         assert answer.status_code == 422
         assert "This is not an email address." in answer.text
 
-    async def test_an_app_is_made_and_leads_to_its_keys(self, shop: Shop) -> None:
+    async def test_creates_an_app_and_redirects_to_its_keys(self, shop: Shop) -> None:
         answer = await shop.submit("/organization/apps", {"name": HOSTILE, "environment": "test"})
         page = await shop.browser.get(answer.headers["location"])
 
@@ -321,7 +325,7 @@ class TestOrganization:
         assert "No key yet" in page.text
         assert HOSTILE not in page.text
 
-    async def test_the_last_owner_stays(self, shop: Shop, api: Api) -> None:
+    async def test_refuses_to_remove_the_last_owner(self, shop: Shop, api: Api) -> None:
         [owner] = api.operator_get(f"/organizations/{shop.organization}/members")
 
         answer = await shop.submit(f"/organization/members/{owner['id']}/remove", {})
@@ -330,7 +334,7 @@ class TestOrganization:
         assert "owner" in answer.text
 
 
-async def test_the_sites_that_may_frame_the_pay_page_are_set(
+async def test_origins_that_may_frame_the_pay_page_are_saved(
     dashboard: Dashboard, api: Api
 ) -> None:
     shop = await a_shop(dashboard, api)
@@ -351,7 +355,7 @@ async def test_the_sites_that_may_frame_the_pay_page_are_set(
     assert origins == ["https://shop.example", "http://localhost:3000"]
 
 
-async def test_a_listener_is_shown_as_one(dashboard: Dashboard, api: Api) -> None:
+async def test_listener_pages_say_that_messages_are_stored(dashboard: Dashboard, api: Api) -> None:
     shop = await a_shop(dashboard, api)
     listener = api.order(f"/apps/{shop.app}/webhooks", {"url": "listen:"})["id"]
     path = f"/apps/{shop.app}/webhooks/{listener}"
@@ -391,7 +395,7 @@ async def test_a_swap_shows_messages_of_a_listener_as_stored(
     assert "discarded" not in page
 
 
-async def test_a_message_with_more_attempts_than_are_shown_names_no_first_one(
+async def test_message_with_a_cut_log_names_no_first_attempt(
     dashboard: Dashboard, api: Api
 ) -> None:
     shop = await a_shop(dashboard, api)
@@ -405,7 +409,7 @@ async def test_a_message_with_more_attempts_than_are_shown_names_no_first_one(
     assert "First attempt" not in page
 
 
-async def test_an_endpoint_that_an_operator_disabled_is_no_members_to_enable(
+async def test_endpoint_disabled_by_an_operator_cannot_be_enabled_by_a_member(
     dashboard: Dashboard, api: Api
 ) -> None:
     shop = await a_shop(dashboard, api)
@@ -427,7 +431,7 @@ async def test_an_endpoint_that_an_operator_disabled_is_no_members_to_enable(
 
 
 @pytest.mark.parametrize("role", ["viewer", "developer"])
-async def test_what_a_role_may_not_do_is_refused_by_its_form(
+async def test_forms_about_a_live_app_are_refused_below_admin(
     dashboard: Dashboard, api: Api, role: str
 ) -> None:
     shop = await a_shop(dashboard, api, role)
@@ -448,7 +452,9 @@ async def test_what_a_role_may_not_do_is_refused_by_its_form(
         assert "This needs the role" in answer.text, path
 
 
-async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, api: Api) -> None:
+async def test_objects_of_another_organization_are_not_changed(
+    dashboard: Dashboard, api: Api
+) -> None:
     victim, other = await a_shop(dashboard, api), await a_shop(dashboard, api)
     hook = api.order(f"/apps/{victim.app}/webhooks", {"url": HOOK})["id"]
     message = api.order(f"/webhooks/{hook}/test", {})["message_id"]

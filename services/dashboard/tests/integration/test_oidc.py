@@ -77,7 +77,7 @@ async def dashboard(database: Database, api: Api, issuer: str) -> AsyncIterator[
     await made.parts.provider.close()
 
 
-async def _way_back(url: str, login: str) -> str:
+async def _callback_url(url: str, login: str) -> str:
     """Sign in at the provider as a user does, and return the redirect of the browser."""
     async with httpx.AsyncClient(trust_env=False) as person:
         answer = await person.get(url)
@@ -98,13 +98,13 @@ async def _way_back(url: str, login: str) -> str:
     raise AssertionError("the provider did not send the browser back")
 
 
-async def _begin(browser: Browser, query: str = "") -> str:
+async def _begin_sign_in(browser: Browser, query: str = "") -> str:
     answer = await browser.get(f"/sign-in/provider{query}")
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])
 
 
-async def _link_of_the_page(browser: Browser, invitation: str) -> str:
+async def _provider_query_of(browser: Browser, invitation: str) -> str:
     """Return the query of the link from the page of an invitation to the provider."""
     page = await browser.get(f"/join?invitation={invitation}")
     link = JOIN_LINK.search(page.text)
@@ -112,8 +112,8 @@ async def _link_of_the_page(browser: Browser, invitation: str) -> str:
     return unescape(link[1])
 
 
-async def _by_provider(browser: Browser, login: str, query: str = "") -> httpx.Response:
-    return await browser.get(await _way_back(await _begin(browser, query), login))
+async def _sign_in_by_provider(browser: Browser, login: str, query: str = "") -> httpx.Response:
+    return await browser.get(await _callback_url(await _begin_sign_in(browser, query), login))
 
 
 async def a_member(dashboard: Dashboard, api: Api, email: str = ADA) -> Browser:
@@ -133,7 +133,7 @@ class TestSignIn:
         await a_member(dashboard, api)
         browser = dashboard.browser()
 
-        answer = await _by_provider(browser, "Ada@Shop.example", "?next=/organization")
+        answer = await _sign_in_by_provider(browser, "Ada@Shop.example", "?next=/organization")
 
         assert (answer.status_code, answer.headers["location"]) == (303, "/organization")
         assert ADA in (await browser.get("/account")).text
@@ -141,30 +141,32 @@ class TestSignIn:
     async def test_needs_an_account_or_an_invitation(self, dashboard: Dashboard) -> None:
         browser = dashboard.browser()
 
-        answer = await _by_provider(browser, "nobody@shop.example")
+        answer = await _sign_in_by_provider(browser, "nobody@shop.example")
 
         assert answer.status_code == 401
         assert "Open the link of your invitation first" in answer.text
         assert _session(browser) is None
 
-    async def test_makes_an_account_by_an_invitation(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_creates_an_account_by_an_invitation(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         invitation = api.invite(api.an_organization("Shop"))
         browser = dashboard.browser()
 
-        query = await _link_of_the_page(browser, invitation)
-        answer = await _by_provider(browser, "new@shop.example", query)
+        query = await _provider_query_of(browser, invitation)
+        answer = await _sign_in_by_provider(browser, "new@shop.example", query)
 
         assert answer.status_code == 303
         assert "new@shop.example" in (await browser.get("/account")).text
 
-    async def test_joins_by_no_invitation_to_another_email(
+    async def test_refuses_an_invitation_to_another_email(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         invitation = api.invite(api.an_organization("Shop"), name=ADA)
         browser = dashboard.browser()
 
-        query = await _link_of_the_page(browser, invitation)
-        answer = await _by_provider(browser, "eve@shop.example", query)
+        query = await _provider_query_of(browser, invitation)
+        answer = await _sign_in_by_provider(browser, "eve@shop.example", query)
 
         assert answer.status_code == 401
         assert "ask for an invitation to eve@shop.example" in answer.text
@@ -177,12 +179,12 @@ class TestSignIn:
         invitation = api.invite(api.an_organization("Second"))
         browser = dashboard.browser()
 
-        await _by_provider(browser, ADA, await _link_of_the_page(browser, invitation))
+        await _sign_in_by_provider(browser, ADA, await _provider_query_of(browser, invitation))
 
         assert "Second" in (await browser.get("/account")).text
 
     @pytest.mark.parametrize("token", ["", "&form_token=of-another-browser"])
-    async def test_asks_for_confirmation_before_it_joins_by_another_accounts_link(
+    async def test_shows_the_join_page_without_a_valid_form_token(
         self, dashboard: Dashboard, api: Api, token: str
     ) -> None:
         invitation = api.invite(api.an_organization("Second"))
@@ -205,42 +207,40 @@ class TestSignIn:
         await ada.submit(f"{page}/confirm", {"code": code}, page=page)
         browser = dashboard.browser()
 
-        answer = await _by_provider(browser, ADA)
+        answer = await _sign_in_by_provider(browser, ADA)
 
         assert answer.status_code == 200
         assert "Enter a code" in answer.text
         assert _session(browser) is None
 
-    async def test_leaves_nothing_to_who_made_the_account_without_owning_its_email(
+    async def test_ends_password_and_sessions_of_an_account_with_an_unconfirmed_email(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         attacker = await a_member(dashboard, api)
         owner = dashboard.browser()
 
-        await _by_provider(owner, ADA)
+        await _sign_in_by_provider(owner, ADA)
 
         assert (await attacker.get("/account")).status_code == 303
         assert (await dashboard.browser().sign_in(ADA)).status_code == 401
         assert ADA in (await owner.get("/account")).text
 
-    async def test_ends_no_session_of_an_account_that_was_confirmed_before(
+    async def test_keeps_sessions_of_an_account_with_a_confirmed_email(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         await a_member(dashboard, api)
         first, second = dashboard.browser(), dashboard.browser()
-        await _by_provider(first, ADA)
+        await _sign_in_by_provider(first, ADA)
 
-        await _by_provider(second, ADA)
+        await _sign_in_by_provider(second, ADA)
 
         assert ADA in (await first.get("/account")).text
 
-    async def test_ends_the_session_that_the_browser_came_with(
-        self, dashboard: Dashboard, api: Api
-    ) -> None:
+    async def test_ends_the_browsers_earlier_session(self, dashboard: Dashboard, api: Api) -> None:
         browser = await a_member(dashboard, api)
         before = _session(browser)
 
-        await _by_provider(browser, ADA)
+        await _sign_in_by_provider(browser, ADA)
 
         assert _session(browser) not in (None, before)
         browser.client.cookies.set("swap_session", str(before), domain="dashboard.test")
@@ -249,7 +249,7 @@ class TestSignIn:
         assert (await fixed.get("/account")).status_code == 303
 
 
-class TestAFirstPassword:
+class TestFirstPassword:
     FORM: Final = "/account/first-password"
     NEW: Final = "three words nobody says"
 
@@ -258,9 +258,9 @@ class TestAFirstPassword:
 
     async def test_is_set_once_after_a_fresh_sign_in(self, dashboard: Dashboard, api: Api) -> None:
         browser, other = dashboard.browser(), dashboard.browser()
-        query = await _link_of_the_page(browser, api.invite(api.an_organization("Shop")))
-        await _by_provider(browser, "new@shop.example", query)
-        await _by_provider(other, "new@shop.example")
+        query = await _provider_query_of(browser, api.invite(api.an_organization("Shop")))
+        await _sign_in_by_provider(browser, "new@shop.example", query)
+        await _sign_in_by_provider(other, "new@shop.example")
         assert "Present password" not in (await browser.get("/account")).text
 
         weak = await self.set(browser, "short")
@@ -275,10 +275,12 @@ class TestAFirstPassword:
         fresh = dashboard.browser()
         assert (await fresh.sign_in("new@shop.example", self.NEW)).status_code == 303
 
-    async def test_lets_a_second_factor_begin(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_permits_the_setup_of_a_second_factor(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         await a_member(dashboard, api)
         browser, page = dashboard.browser(), "/account/second-factor"
-        await _by_provider(browser, ADA)
+        await _sign_in_by_provider(browser, ADA)
         before = (await browser.get(page)).text
         await self.set(browser)
 
@@ -287,10 +289,12 @@ class TestAFirstPassword:
         assert "has no password yet" in before
         assert SECRET.search(shown.text) is not None
 
-    async def test_is_not_set_later_than_ten_minutes(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_is_refused_more_than_ten_minutes_after_the_sign_in(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         await a_member(dashboard, api)
         browser = dashboard.browser()
-        await _by_provider(browser, ADA)
+        await _sign_in_by_provider(browser, ADA)
         dashboard.ahead += timedelta(minutes=11)
 
         page = (await browser.get("/account")).text
@@ -302,7 +306,7 @@ class TestAFirstPassword:
         assert "too long ago" in late.text
         assert (await dashboard.browser().sign_in(ADA, self.NEW)).status_code == 401
 
-    async def test_replaces_no_chosen_password(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_does_not_replace_a_chosen_password(self, dashboard: Dashboard, api: Api) -> None:
         browser = await a_member(dashboard, api)
 
         answer = await self.set(browser)
@@ -320,7 +324,7 @@ class TestAFirstPassword:
         device = pyotp.TOTP(secret[1])
         await ada.submit(f"{page}/confirm", {"code": device.at(dashboard.clock())}, page=page)
         browser = dashboard.browser()
-        code_page = await _by_provider(browser, ADA)
+        code_page = await _sign_in_by_provider(browser, ADA)
         dashboard.ahead += timedelta(minutes=1)
         await _enter_code(browser, code_page, device.at(dashboard.clock()))
 
@@ -335,23 +339,23 @@ async def _enter_code(browser: Browser, code_page: httpx.Response, code: str) ->
 
 
 class TestRefusals:
-    async def test_of_an_email_that_is_not_verified(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_unverified_email_is_refused(self, dashboard: Dashboard, api: Api) -> None:
         email = "unverified@shop.example"
         await a_member(dashboard, api, email)
         browser = dashboard.browser()
 
-        answer = await _by_provider(browser, email)
+        answer = await _sign_in_by_provider(browser, email)
 
         assert answer.status_code == 401
         assert _session(browser) is None
 
-    async def test_of_a_way_back_that_another_browser_began(
+    async def test_callback_of_another_browsers_sign_in_is_refused(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         await a_member(dashboard, api)
-        back = await _way_back(await _begin(dashboard.browser()), ADA)
+        back = await _callback_url(await _begin_sign_in(dashboard.browser()), ADA)
         fresh, began = dashboard.browser(), dashboard.browser()
-        await _begin(began)
+        await _begin_sign_in(began)
 
         answers = [await browser.get(back) for browser in (fresh, began)]
 
@@ -359,21 +363,21 @@ class TestRefusals:
         assert _session(fresh) is None
         assert _session(began) is None
 
-    async def test_of_a_way_back_that_was_used(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_used_callback_is_refused(self, dashboard: Dashboard, api: Api) -> None:
         await a_member(dashboard, api)
         browser = dashboard.browser()
-        back = await _way_back(await _begin(browser), ADA)
+        back = await _callback_url(await _begin_sign_in(browser), ADA)
 
         first, again = await browser.get(back), await browser.get(back)
 
         assert (first.status_code, again.status_code) == (303, 401)
 
-    async def test_of_a_code_of_another_sign_in(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_code_of_another_sign_in_is_refused(self, dashboard: Dashboard, api: Api) -> None:
         """The nonce and the code verifier belong to the sign-in of the code."""
         await a_member(dashboard, api)
-        back = await _way_back(await _begin(dashboard.browser()), ADA)
+        back = await _callback_url(await _begin_sign_in(dashboard.browser()), ADA)
         browser = dashboard.browser()
-        own = parse_qs(urlsplit(await _begin(browser)).query)
+        own = parse_qs(urlsplit(await _begin_sign_in(browser)).query)
         code = parse_qs(urlsplit(back).query)["code"][0]
 
         answer = await browser.get(
@@ -383,13 +387,13 @@ class TestRefusals:
         assert answer.status_code == 401
         assert _session(browser) is None
 
-    async def test_of_another_nonce(self, dashboard: Dashboard) -> None:
+    async def test_id_token_with_another_nonce_is_refused(self, dashboard: Dashboard) -> None:
         provider = dashboard.parts.provider
         assert provider is not None
         began = OidcRequest(secret="the browser's", target="/")
         url = await provider.authorization_url(began)
         forged = url.replace(began.nonce, "another")
-        code = parse_qs(urlsplit(await _way_back(forged, ADA)).query)["code"][0]
+        code = parse_qs(urlsplit(await _callback_url(forged, ADA)).query)["code"][0]
 
         with pytest.raises(ProviderRefused, match="ID token"):
             await provider.verified_email(began, code)
@@ -397,11 +401,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "query", ["", "&error=access_denied", "&code=x&iss=https://evil.example", "&code="]
     )
-    async def test_of_an_answer_without_what_it_needs(
-        self, dashboard: Dashboard, query: str
-    ) -> None:
+    async def test_incomplete_callback_is_refused(self, dashboard: Dashboard, query: str) -> None:
         browser = dashboard.browser()
-        state = parse_qs(urlsplit(await _begin(browser)).query)["state"][0]
+        state = parse_qs(urlsplit(await _begin_sign_in(browser)).query)["state"][0]
 
         answer = await browser.get(f"/sign-in/provider/callback?state={state}{query}")
 
@@ -410,17 +412,17 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "target", ["https://evil.example", "//evil.example", "/\\evil.example"]
     )
-    async def test_of_another_site_as_the_target(
+    async def test_target_on_another_site_is_replaced_by_home(
         self, dashboard: Dashboard, api: Api, target: str
     ) -> None:
         await a_member(dashboard, api)
 
-        answer = await _by_provider(dashboard.browser(), ADA, f"?next={target}")
+        answer = await _sign_in_by_provider(dashboard.browser(), ADA, f"?next={target}")
 
         assert answer.headers["location"] == "/"
 
 
-class TestTheButton:
+class TestProviderButton:
     async def test_shows_only_where_a_provider_is_configured(
         self, database: Database, api: Api, dashboard: Dashboard
     ) -> None:
@@ -435,7 +437,9 @@ class TestTheButton:
         assert "/sign-in/provider" not in hidden.text
         assert route.status_code == 404
 
-    async def test_reports_an_unavailable_provider(self, database: Database, api: Api) -> None:
+    async def test_returns_503_while_the_provider_is_unavailable(
+        self, database: Database, api: Api
+    ) -> None:
         away = Dashboard(
             database, api, public_url=ADDRESS, oidc_issuer="http://127.0.0.1:1", **CLIENT
         )
@@ -453,7 +457,9 @@ class TestTheButton:
             {"oidc_client_id": "dashboard"},
         ],
     )
-    def test_needs_whole_settings(self, group: dict[str, str], database: Database) -> None:
+    def test_incomplete_provider_settings_are_refused(
+        self, group: dict[str, str], database: Database
+    ) -> None:
         needed = {
             "database_url": database.url("dashboard"),
             "internal_port": 0,

@@ -40,13 +40,13 @@ pytestmark = [
 ]
 NEW: Final = "new@shop.example"
 # The page with the link to the provider, who signs in there, and whether the browser is new.
-WAYS: Final[Mapping[str, tuple[str, str, bool]]] = {
+SIGN_INS: Final[Mapping[str, tuple[str, str, bool]]] = {
     "provider-unknown": ("/sign-in", "nobody@shop.example", True),
     "provider-code": ("/sign-in", ADA, True),
     "account-first-password": ("/join?invitation={invitation}", NEW, True),
     "account-password-set": ("/account", NEW, False),
 }
-SHOWS: Final[Mapping[str, str]] = {
+EXPECTED_WORDS: Final[Mapping[str, str]] = {
     "provider-unknown": "Open the link of your invitation first",
     "provider-code": "Code of your device",
     "account-first-password": "You signed in by Shop <login>",
@@ -82,7 +82,7 @@ async def site(database: Database, api: Api, tmp_path: Path) -> AsyncIterator[Da
         await made.parts.provider.close()
 
 
-async def leave(page: Page, action: str) -> None:
+async def act_and_wait_for_navigation(page: Page, action: str) -> None:
     await page.value(f"window.isLeaving = true; {action}; 1")
     await page.until("!window.isLeaving && document.readyState === 'complete'")
 
@@ -90,16 +90,18 @@ async def leave(page: Page, action: str) -> None:
 async def sign_in_at_provider(page: Page, url: str, path: str, login: str) -> None:
     """Follow the link of a page to the provider, and sign in there."""
     await show(page, f"{url}{path}")
-    await leave(page, f"{LINK}.click()")
+    await act_and_wait_for_navigation(page, f"{LINK}.click()")
     is_back = f"location.href.startsWith({json.dumps(f'{url}/')})"
     while not await page.value(is_back):
         await page.value(FILL_IN.format(json.dumps(login)))
-        await leave(page, "document.querySelector('form').submit()")
+        await act_and_wait_for_navigation(page, "document.querySelector('form').submit()")
     page.requests.clear()  # those of the provider's pages
     page.complaints.clear()
 
 
-async def test_every_screen_is_for_every_reader(site: Dashboard, api: Api, tmp_path: Path) -> None:
+async def test_provider_screens_pass_the_screen_checks(
+    site: Dashboard, api: Api, tmp_path: Path
+) -> None:
     assert BROWSER is not None
     invitation = api.invite(api.an_organization("Shop"))
     await switch_on(site, await a_member(site, api))
@@ -109,15 +111,15 @@ async def test_every_screen_is_for_every_reader(site: Dashboard, api: Api, tmp_p
         for screen in BY_PROVIDER:
             if screen.name == "account-too-late":
                 site.ahead += timedelta(minutes=11)
-            if screen.name in WAYS:
-                path, login, is_new = WAYS[screen.name]
+            if screen.name in SIGN_INS:
+                path, login, is_new = SIGN_INS[screen.name]
                 if is_new:
                     await page.send("Network.clearBrowserCookies")
                 path = path.format(invitation=invitation)
                 await sign_in_at_provider(page, site.public_url, path, login)
             await walk.over([screen])
             shown = await page.value("document.querySelector('main').innerText")
-            if SHOWS[screen.name] not in shown:
+            if EXPECTED_WORDS[screen.name] not in shown:
                 other_words[screen.name] = shown
             complaints += [one for one in page.complaints if not is_status(one)]
 

@@ -17,7 +17,9 @@ HOSTILE = "\"><script>alert(1)</script>'{{7*7}}"
 
 
 class TestPage:
-    async def test_shows_what_to_send_by_a_wallet(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_shows_amounts_receiver_and_qr_code_for_a_wallet(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api)
 
         page = (await read(dashboard, link.path())).text
@@ -28,7 +30,9 @@ class TestPage:
         assert RECEIVER in page
         assert 'class="qr"' in page
 
-    async def test_shows_an_address_with_its_code(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_shows_a_deposit_address_with_its_uri(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api, method="deposit_address")
 
         page = (await read(dashboard, link.path())).text
@@ -72,7 +76,9 @@ class TestPage:
         assert says in page
         assert "Pay with a wallet" not in page
 
-    async def test_of_an_expired_swap_expects_nothing(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_of_an_expired_swap_promises_no_payout(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api, status="expired", refund_address=PAYER)
 
         page = (await read(dashboard, link.path())).text
@@ -82,7 +88,7 @@ class TestPage:
         for promise in ("as soon as it is seen", "If the swap cannot be completed"):
             assert promise not in page
 
-    async def test_of_a_completed_swap_speaks_of_no_refund(
+    async def test_of_a_completed_swap_hides_the_refund(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         paid = (a_transaction("input"), a_transaction("output"))
@@ -92,7 +98,7 @@ class TestPage:
 
         assert re.search(r'id="refund"[^>]* hidden', page)
 
-    async def test_asks_for_nothing_once_no_time_is_left(
+    async def test_offers_no_payment_after_the_deadline(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         link = await a_link(api, method="deposit_address")
@@ -104,7 +110,7 @@ class TestPage:
         assert "Send to this address" not in page
         assert 'id="wallet"' not in page
 
-    async def test_shows_nothing_of_the_partners(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_hides_data_of_the_partner(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
 
         answers = [await read(dashboard, path) for path in (link.path(), link.path("data"))]
@@ -129,7 +135,9 @@ class TestPage:
 
 
 class TestLinks:
-    async def test_open_one_swap(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_with_a_wrong_token_or_swap_id_are_not_found(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         one, other = await a_link(api), await a_link(api)
         wrong = [
             f"/pay/{one.swap.swap_id}",
@@ -145,7 +153,7 @@ class TestLinks:
         assert {answer.status_code for answer in answers} == {404}
         assert all("There is no such swap" in answer.text for answer in answers)
 
-    async def test_are_pasted_where_the_page_begins(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_are_opened_from_the_start_page(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
         pasted = f"  {ADDRESS}{link.path()}&utm=mail "
 
@@ -162,14 +170,14 @@ class TestLinks:
 
     @pytest.mark.parametrize("pasted", ["", "hello", HOSTILE, "https://[", "/pay/x?token=x",
                                         f"{ADDRESS}/pay/{UUID(int=7)}"])  # fmt: skip
-    async def test_that_are_none_lead_nowhere(self, dashboard: Dashboard, pasted: str) -> None:
+    async def test_that_are_invalid_are_refused(self, dashboard: Dashboard, pasted: str) -> None:
         answer = await dashboard.browser().client.post("/pay", data={"link": pasted})
 
         assert answer.status_code == 422
         assert "not the whole link" in answer.text
         assert HOSTILE not in answer.text
 
-    async def test_are_asked_for_where_only_the_number_is_known(
+    async def test_are_required_where_only_the_swap_id_is_given(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         link = await a_link(api)
@@ -182,14 +190,16 @@ class TestLinks:
         assert "ask the seller for the whole link" in answer.text
         assert 'href="/pay?lang=en"' in unknown.text
 
-    async def test_lead_to_no_other_host(self, dashboard: Dashboard) -> None:
+    async def test_redirect_only_to_this_host(self, dashboard: Dashboard) -> None:
         pasted = f"https://thief.example//evil.example/pay/{uuid4()}?token=a%0d%0ab"
 
         answer = await dashboard.browser().client.post("/pay", data={"link": pasted})
 
         assert answer.headers["location"].startswith("/pay/")
 
-    async def test_are_sent_to_no_other_site(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_are_hidden_from_referrers_and_search_engines(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api)
 
         for path in (link.path(), link.path("data")):
@@ -197,7 +207,7 @@ class TestLinks:
             assert headers["referrer-policy"] == "no-referrer"
             assert headers["x-robots-tag"] == "noindex"
 
-    async def test_open_nothing_of_the_dashboard(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_tokens_open_no_dashboard_page(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
 
         answer = await read(dashboard, f"/apps/{link.app}/swaps?token={link.token}")
@@ -207,7 +217,9 @@ class TestLinks:
 
 
 class TestData:
-    async def test_is_not_sent_again_until_it_changes(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_is_answered_with_304_until_it_changes(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api)
         first = await read(dashboard, link.path("data"))
 
@@ -223,7 +235,7 @@ class TestData:
         assert (same.status_code, same.content) == (304, b"")
         assert changed.json()["data"]["status"] == "expired"
 
-    async def test_refuses_as_the_api_does(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_has_the_error_codes_of_the_api(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
         wrong = link.path("data").replace(link.token, "x")
         sent = {"signature": "0x" + "11" * 65, "signer_address": PAYER}
@@ -236,7 +248,9 @@ class TestData:
 
 
 class TestRefundAddress:
-    async def test_is_set_once_by_a_link_that_may(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_is_set_once_by_a_link_with_the_right(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api, may_set_refund_address=True)
         browser = dashboard.browser()
         before = (await browser.get(link.path())).text
@@ -254,7 +268,9 @@ class TestRefundAddress:
         assert 'name="refund_address"' not in after
         assert PAYER.lower() in after.lower()
 
-    async def test_is_not_asked_by_another_link(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_cannot_be_set_by_a_link_without_the_right(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api)
         browser = dashboard.browser()
 
@@ -269,7 +285,9 @@ class TestRefundAddress:
 
 
 class TestFrames:
-    async def test_are_allowed_only_by_a_setting(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_are_refused_without_a_setting_of_the_app(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
         link = await a_link(api)
 
         page = (await read(dashboard, link.path())).headers
@@ -278,7 +296,7 @@ class TestFrames:
         assert "frame-ancestors 'none'" in page["content-security-policy"]
         assert sign_in["x-frame-options"] == "DENY"
 
-    async def test_are_allowed_to_the_sites_of_the_swaps_app(
+    async def test_are_allowed_for_the_origins_of_the_swaps_app(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         link, of_another_app = await a_link(api), await a_link(api)

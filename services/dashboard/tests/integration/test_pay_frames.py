@@ -32,7 +32,7 @@ pytestmark = [
 
 
 @dataclass(frozen=True, slots=True)
-class Framing:
+class FramedPayPage:
     """A pay page, and two sites that show it in a frame."""
 
     pay_url: str
@@ -52,7 +52,7 @@ async def a_site(framed: str) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def framing(database: Database, api: Api) -> AsyncIterator[Framing]:
+async def framed_pay_page(database: Database, api: Api) -> AsyncIterator[FramedPayPage]:
     port = free_port()
     made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
     server = AsgiServer(made.parts.site, "127.0.0.1", port)
@@ -61,7 +61,7 @@ async def framing(database: Database, api: Api) -> AsyncIterator[Framing]:
     pay_url = made.public_url + link.path()
     async with a_site(pay_url) as shop, a_site(pay_url) as thief:
         api.order(f"/apps/{link.app}/frame_origins", {"origins": [shop]})
-        yield Framing(pay_url, shop, thief)
+        yield FramedPayPage(pay_url, shop, thief)
     await server.stop()
     await made.close()
 
@@ -77,9 +77,11 @@ async def frame_of(page: Page) -> Any:
             await asyncio.sleep(0.1)  # only the browser knows
 
 
-async def test_it_is_shown_by_a_site_that_the_app_names(framing: Framing, tmp_path: Path) -> None:
+async def test_pay_page_is_shown_in_a_frame_of_an_allowed_origin(
+    framed_pay_page: FramedPayPage, tmp_path: Path
+) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, framing.shop) as page:
+    async with opened(BROWSER, tmp_path, framed_pay_page.shop) as page:
         frame = await frame_of(page)
         world = await page.send("Page.createIsolatedWorld", frameId=frame["id"])
         shown = await page.send(
@@ -89,17 +91,19 @@ async def test_it_is_shown_by_a_site_that_the_app_names(framing: Framing, tmp_pa
             returnByValue=True,
         )
 
-    assert frame["url"] == framing.pay_url
+    assert frame["url"] == framed_pay_page.pay_url
     assert "Waiting for your payment" in shown["result"]["value"]
     assert [one for one in page.complaints if "frame" in one.lower()] == []
 
 
-async def test_it_is_refused_to_every_other_site(framing: Framing, tmp_path: Path) -> None:
+async def test_pay_page_is_refused_in_a_frame_of_another_origin(
+    framed_pay_page: FramedPayPage, tmp_path: Path
+) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, framing.thief) as page:
+    async with opened(BROWSER, tmp_path, framed_pay_page.thief) as page:
         frame = await frame_of(page)
         await page.value("1")  # reads what the browser complained about meanwhile
 
-    assert frame["url"] != framing.pay_url
-    assert frame["unreachableUrl"] == framing.pay_url
+    assert frame["url"] != framed_pay_page.pay_url
+    assert frame["unreachableUrl"] == framed_pay_page.pay_url
     assert any("frame-ancestors" in one for one in page.complaints)

@@ -97,7 +97,7 @@ async def pages(database: Database, api: Api) -> AsyncIterator[Pages]:
     await made.close()
 
 
-async def test_every_screen_is_for_every_reader(pages: Pages, tmp_path: Path) -> None:
+async def test_pay_screens_pass_the_screen_checks(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, pages.url, ids=pages.ids())
@@ -108,7 +108,7 @@ async def test_every_screen_is_for_every_reader(pages: Pages, tmp_path: Path) ->
     assert complaints == []
 
 
-async def test_a_change_is_shown_without_a_reload_of_the_page(
+async def test_pay_page_shows_a_change_without_a_reload(
     pages: Pages, api: Api, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
@@ -135,7 +135,9 @@ document.dispatchEvent(new Event("pay:look"));
 
 
 @pytest.mark.parametrize("status", [404, 503])
-async def test_it_stops_or_comes_less_often(pages: Pages, tmp_path: Path, status: int) -> None:
+async def test_polling_stops_or_slows_down_after_an_error(
+    pages: Pages, tmp_path: Path, status: int
+) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, pages.url + pages.paying.path()) as page:
         await page.until("!!document.querySelector('[data-kind=waits]')")
@@ -146,7 +148,7 @@ async def test_it_stops_or_comes_less_often(pages: Pages, tmp_path: Path, status
         assert await page.value("window.looks") == 1
 
 
-async def test_it_comes_once_when_the_time_to_pay_is_over(pages: Pages, tmp_path: Path) -> None:
+async def test_pay_page_reloads_once_at_the_deadline(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, pages.url + pages.address.path()) as page:
         await page.until("!!document.querySelector('[data-left]')")
@@ -160,7 +162,7 @@ async def test_it_comes_once_when_the_time_to_pay_is_over(pages: Pages, tmp_path
     assert len(read) == 1
 
 
-async def test_it_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
+async def test_pay_page_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         await page.send("Emulation.setScriptExecutionDisabled", value=True)
@@ -226,7 +228,7 @@ class TestPayments:
             assert not await page.value(OFFERED)
 
     @pytest.mark.parametrize(("code", "is_offered"), [(4001, True), (-32603, False)])
-    async def test_are_offered_again_after_a_refusal_alone(
+    async def test_are_offered_again_only_after_the_user_declined(
         self, pages: Pages, tmp_path: Path, code: int, is_offered: bool
     ) -> None:
         words = "You declined it" if is_offered else "A wallet was asked for this payment"
@@ -237,7 +239,7 @@ class TestPayments:
             assert await page.value(OFFERED) is is_offered
             assert await page.value(says("the wallet's error")) is not is_offered
 
-    async def test_are_sent_by_one_tab(self, pages: Pages, tmp_path: Path) -> None:
+    async def test_are_blocked_while_another_tab_pays(self, pages: Pages, tmp_path: Path) -> None:
         """The other tab holds the lock, then sets its mark, then clears it."""
         key = json.dumps(f"sent:/pay/{pages.wallet.swap.swap_id}")
         changed = (
@@ -255,7 +257,7 @@ class TestPayments:
             await page.until(OFFERED)
             assert await page.value(f"{SENT}.length") == 0
 
-    async def test_are_not_sent_after_the_mark_of_another_tab(
+    async def test_are_not_sent_after_another_tab_began_to_pay(
         self, pages: Pages, tmp_path: Path
     ) -> None:
         """The mark is set while this tab's wallet changes the network: no event came yet."""
@@ -269,7 +271,7 @@ class TestPayments:
             await page.until(says("A wallet was asked for this payment"))
             assert await page.value(f"{SENT}.length") == 0
 
-    async def test_are_not_sent_after_the_time_to_pay(self, pages: Pages, tmp_path: Path) -> None:
+    async def test_are_not_sent_after_the_deadline(self, pages: Pages, tmp_path: Path) -> None:
         async with with_wallet(pages, tmp_path) as page:
             await page.value(
                 "const answered = Response.prototype.json;"

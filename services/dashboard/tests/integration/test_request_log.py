@@ -31,7 +31,7 @@ async def _an_app(dashboard: Dashboard, api: Api) -> tuple[Browser, str, str]:
     return browser, app, api.order(f"/apps/{app}/keys", {"kind": "secret"})["key"]
 
 
-async def test_shows_a_refused_request_with_what_was_sent(dashboard: Dashboard, api: Api) -> None:
+async def test_log_shows_a_refused_request_with_its_body(dashboard: Dashboard, api: Api) -> None:
     browser, app, key = await _an_app(dashboard, api)
     refused = api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE, "signature": "0x1"})
     id = refused.headers["x-request-id"]
@@ -48,7 +48,7 @@ async def test_shows_a_refused_request_with_what_was_sent(dashboard: Dashboard, 
     assert "0x1" not in found
 
 
-async def test_links_a_request_to_its_swap_and_shows_that_nothing_was_sent(
+async def test_log_links_a_request_without_a_body_to_its_swap(
     dashboard: Dashboard, api: Api
 ) -> None:
     browser, app, key = await _an_app(dashboard, api)
@@ -75,7 +75,7 @@ async def test_links_a_request_to_its_swap_and_shows_that_nothing_was_sent(
         ("starting_after=00000000-0000-4000-8000-000000000000", False),
     ],
 )
-async def test_filters_by_the_parameters_of_the_url(
+async def test_log_is_filtered_by_the_query_of_the_url(
     dashboard: Dashboard, api: Api, query: str, *, is_found: bool
 ) -> None:
     browser, app, key = await _an_app(dashboard, api)
@@ -88,13 +88,13 @@ async def test_filters_by_the_parameters_of_the_url(
     assert (id in page.text) is is_found
 
 
-async def test_hides_the_polling_of_the_test_bench(
+async def test_log_hides_the_requests_of_the_test_bench(
     database: Database, api: Api, tmp_path: Path
 ) -> None:
     async with a_bench(api, tmp_path) as url:
-        desk = Dashboard(database, api, public_url=ADDRESS, bench_url=url)
+        dashboard = Dashboard(database, api, public_url=ADDRESS, bench_url=url)
         try:
-            browser, app, key = await _an_app(desk, api)
+            browser, app, key = await _an_app(dashboard, api)
             bench = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "test bench"})["key"]
             path = f"/apps/{app}/requests"
             own, polled = [
@@ -105,7 +105,7 @@ async def test_hides_the_polling_of_the_test_bench(
             hidden = (await browser.get(path)).text
             found = (await browser.get(f"{path}?request_id={polled}")).text
         finally:
-            await desk.close()
+            await dashboard.close()
 
     assert own in everything
     assert own in hidden
@@ -114,7 +114,7 @@ async def test_hides_the_polling_of_the_test_bench(
     assert polled in found
 
 
-async def test_leads_through_pages(dashboard: Dashboard, api: Api) -> None:
+async def test_log_is_paged(dashboard: Dashboard, api: Api) -> None:
     browser, app, key = await _an_app(dashboard, api)
     ids: list[str] = []
     while len(ids) < 55:  # within the bound of a second
@@ -131,7 +131,7 @@ async def test_leads_through_pages(dashboard: Dashboard, api: Api) -> None:
     assert ">Newest<" in second
 
 
-async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: Api) -> None:
+async def test_log_of_another_organization_is_not_shown(dashboard: Dashboard, api: Api) -> None:
     owner, app, key = await _an_app(dashboard, api)
     id = api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
     await _shown(owner, f"/apps/{app}/requests", id)

@@ -16,15 +16,15 @@ import pytest
 from services.dashboard.tests.conftest import ADDRESS
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import (
-    ALONE,
-    CAREFUL,
-    NEWCOMER,
     NOT_PAGES,
     OWNER,
     REDIRECTS,
     SCREENS,
     SIGNED_IN,
     SIGNED_OUT,
+    WITH_FACTOR,
+    WITHOUT_APPS,
+    WITHOUT_ORGANIZATION,
 )
 from services.dashboard.tests.shop import (
     COIN,
@@ -99,14 +99,14 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
     await server.start()
     async with made.service.engine.begin() as connection:
         await connection.execute(sql(emptying("sign_in_failure")))
-    yield Site(url, *await _filled(made, api, f"{port}@shop.example"))
+    yield Site(url, *await _create_data(made, api, f"{port}@shop.example"))
     await server.stop()
     await made.close()
     assert made.parts.provider is not None
     await made.parts.provider.close()
 
 
-async def _filled(
+async def _create_data(
     made: Dashboard, api: Api, email: str
 ) -> tuple[Mapping[str, str], Mapping[str, Iterable[Cookie]]]:
     """Create data for every page, and members: return route parameters and cookies."""
@@ -117,7 +117,7 @@ async def _filled(
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
-    _some_fees(api, app, swap)
+    _book_fees(api, app, swap)
     owner, with_factor = made.browser(), made.browser()
     await owner.join(api.invite(organization), email)
     await owner.submit(f"/apps/{app}/bench/join", {}, page="/organization")
@@ -132,9 +132,9 @@ async def _filled(
     }
     visitors = {
         OWNER: owner,
-        CAREFUL: with_factor,
-        NEWCOMER: await _a_newcomer(made, api),
-        ALONE: await _without_organization(made, api),
+        WITH_FACTOR: with_factor,
+        WITHOUT_APPS: await _member_without_apps(made, api),
+        WITHOUT_ORGANIZATION: await _member_without_organization(made, api),
     }
     return ids, {name: list(one.client.cookies.jar) for name, one in visitors.items()}
 
@@ -150,13 +150,13 @@ def _keys(api: Api, app: str) -> str:
     return str(made["id"])
 
 
-async def _a_newcomer(made: Dashboard, api: Api) -> Browser:
+async def _member_without_apps(made: Dashboard, api: Api) -> Browser:
     browser = made.browser()
     await browser.join(api.invite(api.an_organization("Empty")), f"{uuid4().hex}@shop.example")
     return browser
 
 
-async def _without_organization(made: Dashboard, api: Api) -> Browser:
+async def _member_without_organization(made: Dashboard, api: Api) -> Browser:
     """Return a removed member."""
     organization, browser = api.an_organization("Left"), made.browser()
     await browser.join(api.invite(organization, "viewer"), f"{uuid4().hex}@shop.example")
@@ -193,7 +193,7 @@ async def _swaps(api: Api, app: str) -> str:
     return str(swaps[1].swap_id)
 
 
-def _some_fees(api: Api, app: str, swap: str) -> None:
+def _book_fees(api: Api, app: str, swap: str) -> None:
     """Book fees in two tokens, a final payout, and one in flight."""
     api.order(f"/apps/{app}/fee", {"fee_basis_points": 25})
     now, url = datetime.now(UTC), api.database.superuser_url
@@ -208,7 +208,7 @@ def _some_fees(api: Api, app: str, swap: str) -> None:
     coin.pay(E18 // 200, at=now - timedelta(minutes=1), to_address=RECEIVER, state="reserved")
 
 
-def _some_requests(api: Api, app: str, swap: str) -> None:
+def _send_requests(api: Api, app: str, swap: str) -> None:
     """Send the requests of a shop's server, and some that are refused."""
     key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 2"})["key"]
     order = {
@@ -229,7 +229,7 @@ async def sign_in(page: Page, site: Site) -> None:
         await page.send("Network.setCookie", name=cookie.name, value=cookie.value, url=site.url)
 
 
-async def test_every_page_is_looked_at(database: Database, api: Api) -> None:
+async def test_every_page_has_a_screen(database: Database, api: Api) -> None:
     made = Dashboard(database, api, public_url=ADDRESS, bench_url="http://127.0.0.1:1", **PROVIDER)
     routes = made.parts.site.routes
 
@@ -239,7 +239,7 @@ async def test_every_page_is_looked_at(database: Database, api: Api) -> None:
 
 
 @pytest.mark.timeout(900)
-async def test_every_screen_is_for_every_reader(site: Site, tmp_path: Path) -> None:
+async def test_dashboard_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, site.url, visitors=site.visitors, ids={"": site.ids})
@@ -252,7 +252,7 @@ async def test_every_screen_is_for_every_reader(site: Site, tmp_path: Path) -> N
     assert title != "run"
 
 
-async def test_the_first_stop_leads_past_the_menus_and_the_menus_open(
+async def test_first_tab_stop_skips_the_menus_and_menus_open_by_keyboard(
     site: Site, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
@@ -275,7 +275,9 @@ async def test_the_first_stop_leads_past_the_menus_and_the_menus_open(
     assert "Account and sessions" in names
 
 
-async def _guide(page: Page, name: str, *, top: str = "body", height: int = 620) -> None:
+async def _save_guide_picture(
+    page: Page, name: str, *, top: str = "body", height: int = 620
+) -> None:
     """Store an image for docs/dashboard.md: a part of the page from an element on."""
     if not GUIDE:
         return
@@ -291,7 +293,7 @@ async def _guide(page: Page, name: str, *, top: str = "body", height: int = 620)
     (Path(GUIDE) / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
-async def _a_month(api: Api, app: str) -> str:
+async def _store_a_month(api: Api, app: str) -> str:
     """Store a month of swaps, and one that is partly paid."""
     now, swaps = datetime.now(UTC), []
     for day in range(1, 30):
@@ -306,23 +308,25 @@ async def _a_month(api: Api, app: str) -> str:
     return str(partly.swap_id)
 
 
-async def test_charts_exports_and_parts_are_shown(api: Api, site: Site, tmp_path: Path) -> None:
+async def test_charts_export_and_partial_deposits_are_shown(
+    api: Api, site: Site, tmp_path: Path
+) -> None:
     assert BROWSER is not None
-    swap = await _a_month(api, site.app)
+    swap = await _store_a_month(api, site.app)
     path = f"{site.url}/apps/{site.app}"
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, "light", WIDE)
         await show(page, path)
         await page.until("document.querySelectorAll('[data-chart] canvas').length === 3")
-        await _guide(page, "charts", top="#by-day", height=304)
+        await _save_guide_picture(page, "charts", top="#by-day", height=304)
         await page.value("document.querySelector('main details summary').focus()")
         await page.send("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter",
                         text="\r", windowsVirtualKeyCode=13)  # fmt: skip
         await page.until("document.querySelector('main details').open")
         found = await violations(page)
         await show(page, f"{path}/swaps")
-        await _guide(page, "swaps", height=800)
+        await _save_guide_picture(page, "swaps", height=800)
         await page.value("document.querySelector('[data-export]').click()")
         await page.until(
             "document.querySelector('[data-export-state]').textContent.includes('done')"
@@ -331,7 +335,7 @@ async def test_charts_exports_and_parts_are_shown(api: Api, site: Site, tmp_path
         total = await page.value("document.querySelector('.page-head .num').textContent")
         await show(page, f"{path}/swaps/{swap}")
         found += await violations(page)
-        await _guide(page, "part", height=800)
+        await _save_guide_picture(page, "part", height=800)
         complaints = list(page.complaints)
 
     assert found == []
@@ -342,14 +346,14 @@ async def test_charts_exports_and_parts_are_shown(api: Api, site: Site, tmp_path
 
 async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    _some_requests(api, site.app, site.ids["swap_id"])
+    _send_requests(api, site.app, site.ids["swap_id"])
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/apps/{site.app}/requests")
         await page.until(RECORDED)
         found = await violations(page)
-        await _guide(page, "requests", height=560)
+        await _save_guide_picture(page, "requests", height=560)
         await page.value("document.querySelector('main tbody a[href*=request_id]').click()")
         await page.until("!!document.querySelector('main pre')")
         found += await violations(page)
@@ -363,7 +367,7 @@ async def test_fees_lead_to_the_ledger_of_their_swap(site: Site, tmp_path: Path)
         await sign_in(page, site)
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/apps/{site.app}/fees")
-        await _guide(page, "fees", height=800)
+        await _save_guide_picture(page, "fees", height=800)
         await page.value("document.querySelector('#sums ~ .scroll tbody a').click()")
         await page.until("location.search.includes('kind=fee')")
         kinds = await page.value(

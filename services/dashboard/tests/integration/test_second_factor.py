@@ -89,7 +89,7 @@ async def account_of(dashboard: Dashboard) -> UUID:
     return found
 
 
-async def begin(dashboard: Dashboard, browser: Browser) -> Device:
+async def begin_enrolment(dashboard: Dashboard, browser: Browser) -> Device:
     shown = await browser.submit(f"{WHERE}/begin", {"password": PASSWORD}, page=WHERE)
     found = SECRET.search(shown.text)
     assert found is not None, shown.text
@@ -110,7 +110,7 @@ async def switch_on(dashboard: Dashboard, browser: Browser) -> tuple[Device, lis
     return device, codes
 
 
-async def enter(browser: Browser, page: httpx.Response, code: str) -> httpx.Response:
+async def enter_code(browser: Browser, page: httpx.Response, code: str) -> httpx.Response:
     pending, token = PENDING.search(page.text), FORM.search(page.text)
     assert pending is not None, page.text
     assert token is not None
@@ -118,7 +118,7 @@ async def enter(browser: Browser, page: httpx.Response, code: str) -> httpx.Resp
     return await browser.client.post("/sign-in/code", data=fields)
 
 
-async def test_the_codes_are_those_of_the_standard() -> None:
+async def test_codes_match_the_test_vector_of_rfc_6238() -> None:
     """RFC 6238, appendix B, in six digits, also for the adjacent half minutes."""
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
     at = datetime.fromtimestamp(59, UTC)
@@ -129,7 +129,7 @@ async def test_the_codes_are_those_of_the_standard() -> None:
     assert TimeCodes().step_of(secret, "000000", at) is None
 
 
-async def test_a_sign_in_asks_for_a_code_before_it_opens_a_session(
+async def test_sign_in_needs_a_code_before_it_opens_a_session(
     dashboard: Dashboard, ada: Browser
 ) -> None:
     device, _ = await switch_on(dashboard, ada)
@@ -138,8 +138,8 @@ async def test_a_sign_in_asks_for_a_code_before_it_opens_a_session(
     page = await browser.sign_in(ADA)
     assert page.status_code == 200
     assert "swap_session" not in browser.client.cookies
-    wrong = await enter(browser, page, "000000")
-    done = await enter(browser, page, device.code())
+    wrong = await enter_code(browser, page, "000000")
+    done = await enter_code(browser, page, device.code())
 
     assert wrong.status_code == 401
     assert (done.status_code, done.headers["location"]) == (303, "/account")
@@ -152,9 +152,9 @@ async def test_a_used_code_opens_no_second_session(dashboard: Dashboard, ada: Br
     page, second_page = await first.sign_in(ADA), await second.sign_in(ADA)
     code = device.code()
 
-    assert (await enter(first, page, code)).status_code == 303
-    assert (await enter(second, second_page, code)).status_code == 401
-    assert (await enter(first, page, device.code())).status_code == 401  # that sign-in is over
+    assert (await enter_code(first, page, code)).status_code == 303
+    assert (await enter_code(second, second_page, code)).status_code == 401
+    assert (await enter_code(first, page, device.code())).status_code == 401  # that sign-in is over
 
 
 async def test_a_recovery_code_signs_in_once(dashboard: Dashboard, ada: Browser) -> None:
@@ -162,13 +162,13 @@ async def test_a_recovery_code_signs_in_once(dashboard: Dashboard, ada: Browser)
     browser = dashboard.browser()
     typed = codes[0].upper().replace("-", " ")
 
-    assert (await enter(browser, await browser.sign_in(ADA), typed)).status_code == 303
+    assert (await enter_code(browser, await browser.sign_in(ADA), typed)).status_code == 303
     other = dashboard.browser()
-    assert (await enter(other, await other.sign_in(ADA), codes[0])).status_code == 401
+    assert (await enter_code(other, await other.sign_in(ADA), codes[0])).status_code == 401
     assert "9 recovery codes" in (await browser.get(WHERE)).text
 
 
-async def test_a_sign_in_link_asks_for_a_code_too(dashboard: Dashboard, ada: Browser) -> None:
+async def test_sign_in_link_needs_a_code(dashboard: Dashboard, ada: Browser) -> None:
     device, _ = await switch_on(dashboard, ada)
     link = await dashboard.parts.make_sign_in_link(ADA)
     assert link is not None
@@ -180,10 +180,10 @@ async def test_a_sign_in_link_asks_for_a_code_too(dashboard: Dashboard, ada: Bro
 
     assert page.status_code == 200
     assert "swap_session" not in browser.client.cookies
-    assert (await enter(browser, page, device.code())).status_code == 303
+    assert (await enter_code(browser, page, device.code())).status_code == 303
 
 
-async def test_a_password_that_waits_too_long_for_its_code_ends(
+async def test_pending_sign_in_expires_after_five_minutes(
     dashboard: Dashboard, ada: Browser
 ) -> None:
     device, _ = await switch_on(dashboard, ada)
@@ -191,41 +191,39 @@ async def test_a_password_that_waits_too_long_for_its_code_ends(
     page = await browser.sign_in(ADA)
     dashboard.ahead += timedelta(minutes=6)
 
-    answer = await enter(browser, page, device.code())
+    answer = await enter_code(browser, page, device.code())
 
     assert answer.status_code == 401
     assert "Sign in again" in answer.text
 
 
-async def test_a_new_password_ends_a_sign_in_that_waits_for_its_code(
-    dashboard: Dashboard, ada: Browser
-) -> None:
+async def test_new_password_ends_pending_sign_ins(dashboard: Dashboard, ada: Browser) -> None:
     device, _ = await switch_on(dashboard, ada)
     thief = dashboard.browser()
     page = await thief.sign_in(ADA)
 
     fields = {"known": PASSWORD, "wanted": "correct horse battery staple nine"}
     await ada.submit("/account/password", fields, page="/account")
-    answer = await enter(thief, page, device.code())
+    answer = await enter_code(thief, page, device.code())
 
     assert answer.status_code == 401
     assert "Sign in again" in answer.text
     assert (await ada.get("/account")).status_code == 200
 
 
-async def test_guesses_are_paused(dashboard: Dashboard, ada: Browser) -> None:
+async def test_wrong_codes_are_throttled(dashboard: Dashboard, ada: Browser) -> None:
     device, _ = await switch_on(dashboard, ada)
     browser = dashboard.browser()
     page = await browser.sign_in(ADA)
 
-    statuses = [(await enter(browser, page, f"00000{n}")).status_code for n in range(7)]
+    statuses = [(await enter_code(browser, page, f"00000{n}")).status_code for n in range(7)]
 
     assert statuses[0] == 401
     assert statuses[-1] == 429
-    assert (await enter(browser, page, device.code())).status_code in (303, 429)
+    assert (await enter_code(browser, page, device.code())).status_code in (303, 429)
 
 
-async def test_switching_it_on_needs_the_password_and_ends_other_sessions(
+async def test_activation_needs_the_password_and_ends_other_sessions(
     dashboard: Dashboard, ada: Browser
 ) -> None:
     other = dashboard.browser()
@@ -239,10 +237,10 @@ async def test_switching_it_on_needs_the_password_and_ends_other_sessions(
     assert (await ada.get("/account")).status_code == 200
 
 
-async def test_a_wrong_first_code_shows_no_secret_and_asks_again(
+async def test_wrong_first_code_is_refused_without_showing_the_secret(
     dashboard: Dashboard, ada: Browser
 ) -> None:
-    device = await begin(dashboard, ada)
+    device = await begin_enrolment(dashboard, ada)
 
     wrong = await ada.submit(f"{WHERE}/confirm", {"code": "000000"}, page=WHERE)
     right = await ada.submit(f"{WHERE}/confirm", {"code": device.code()}, page=WHERE)
@@ -253,12 +251,12 @@ async def test_a_wrong_first_code_shows_no_secret_and_asks_again(
     assert len(CODES.findall(right.text)) == 10
 
 
-async def test_a_secret_is_confirmed_by_the_session_that_began(
+async def test_secret_cannot_be_confirmed_by_another_session(
     dashboard: Dashboard, ada: Browser
 ) -> None:
     other = dashboard.browser()
     await other.sign_in(ADA)
-    device = await begin(dashboard, ada)
+    device = await begin_enrolment(dashboard, ada)
 
     answer = await other.submit(f"{WHERE}/confirm", {"code": device.code()}, page=WHERE)
 
@@ -267,10 +265,10 @@ async def test_a_secret_is_confirmed_by_the_session_that_began(
     assert (await dashboard.browser().sign_in(ADA)).status_code == 303
 
 
-async def test_a_secret_waits_ten_minutes_for_its_first_code(
+async def test_unconfirmed_secret_expires_after_ten_minutes(
     dashboard: Dashboard, ada: Browser
 ) -> None:
-    device = await begin(dashboard, ada)
+    device = await begin_enrolment(dashboard, ada)
     dashboard.ahead += timedelta(minutes=11)
 
     answer = await ada.submit(f"{WHERE}/confirm", {"code": device.code()}, page=WHERE)
@@ -279,22 +277,22 @@ async def test_a_secret_waits_ten_minutes_for_its_first_code(
     assert "ten minutes passed" in answer.text
 
 
-async def test_no_other_secret_is_switched_on_than_the_one_that_was_checked(
+async def test_replaced_secret_is_not_confirmed_by_the_code_of_the_earlier_one(
     dashboard: Dashboard, ada: Browser
 ) -> None:
-    await begin(dashboard, ada)
+    await begin_enrolment(dashboard, ada)
     factors = PostgresSecondFactors(dashboard.service.engine, Sealing.with_keys([SEALING_KEY]))
     account_id = await account_of(dashboard)
     checked = await factors.find(account_id)
     assert checked is not None
-    await begin(dashboard, ada)
+    await begin_enrolment(dashboard, ada)
 
     now = dashboard.clock()
 
     assert not await factors.confirm(account_id, checked, 1, codes=[], at=now)
 
 
-async def test_an_unconfirmed_secret_protects_and_locks_nothing(
+async def test_sign_in_needs_no_code_while_the_secret_is_unconfirmed(
     dashboard: Dashboard, ada: Browser
 ) -> None:
     await ada.submit(f"{WHERE}/begin", {"password": PASSWORD}, page=WHERE)
@@ -302,7 +300,7 @@ async def test_an_unconfirmed_secret_protects_and_locks_nothing(
     assert (await dashboard.browser().sign_in(ADA)).status_code == 303
 
 
-async def test_it_is_switched_off_by_password_and_code(dashboard: Dashboard, ada: Browser) -> None:
+async def test_removal_needs_the_password_and_a_code(dashboard: Dashboard, ada: Browser) -> None:
     device, codes = await switch_on(dashboard, ada)
     fields = {"password": PASSWORD, "code": "000000"}
     refused = await ada.submit(f"{WHERE}/remove", fields, page=WHERE)
@@ -316,7 +314,7 @@ async def test_it_is_switched_off_by_password_and_code(dashboard: Dashboard, ada
     assert (await dashboard.browser().sign_in(ADA)).status_code == 303
 
 
-async def test_without_the_key_of_a_secret_recovery_codes_sign_in(
+async def test_recovery_codes_sign_in_while_the_secret_is_unreadable(
     database: Database, api: Api, dashboard: Dashboard, ada: Browser
 ) -> None:
     device, codes = await switch_on(dashboard, ada)
@@ -324,8 +322,8 @@ async def test_without_the_key_of_a_secret_recovery_codes_sign_in(
         browser = rotated.browser()
 
         page = await browser.sign_in(ADA)
-        refused = await enter(browser, page, device.code())
-        done = await enter(browser, page, codes[0])
+        refused = await enter_code(browser, page, device.code())
+        done = await enter_code(browser, page, codes[0])
         fields = {"password": PASSWORD, "code": codes[1]}
         removed = await browser.submit(f"{WHERE}/remove", fields, page=WHERE)
 
@@ -337,7 +335,7 @@ async def test_without_the_key_of_a_secret_recovery_codes_sign_in(
     assert "The second factor is off" in removed.text
 
 
-async def test_a_secret_is_sealed_with_the_first_key_at_a_sign_in(
+async def test_secret_is_sealed_again_with_the_first_key_at_a_sign_in(
     database: Database, api: Api, dashboard: Dashboard, ada: Browser
 ) -> None:
     device, _ = await switch_on(dashboard, ada)
@@ -348,7 +346,7 @@ async def test_a_secret_is_sealed_with_the_first_key_at_a_sign_in(
         page = await browser.sign_in(ADA)
         code = device.code()
         rotated.ahead = dashboard.ahead
-        done = await enter(browser, page, code)
+        done = await enter_code(browser, page, code)
 
     assert "Use a recovery code" not in page.text
     assert done.status_code == 303
@@ -405,7 +403,9 @@ async def sign_in_by_link(page: Page) -> None:
 
 @pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed")
-async def test_its_pages_are_for_every_reader(site: tuple[str, str], tmp_path: Path) -> None:
+async def test_second_factor_screens_pass_the_screen_checks(
+    site: tuple[str, str], tmp_path: Path
+) -> None:
     program, (url, link) = find_browser(), site
     assert program is not None
     ids: dict[str, str] = {}
@@ -463,7 +463,7 @@ class TestRemovalByOperators:
         assert (newest.operator, newest.outcome, newest.reason) == ("ben", "done", "called back")
         assert newest.parameters["email"] == ADA
 
-    async def test_leaves_what_is_enrolled_after_the_order(
+    async def test_keeps_a_factor_enrolled_after_the_order(
         self, dashboard: Dashboard, ada: Browser, port: str
     ) -> None:
         _, codes = await switch_on(dashboard, ada)
@@ -478,7 +478,7 @@ class TestRemovalByOperators:
         assert "order it again" in approved.json()["error"]
         assert PENDING.search((await dashboard.browser().sign_in(ADA)).text) is not None
 
-    async def test_of_an_account_without_one_is_refused_at_once(
+    async def test_is_refused_for_an_account_without_a_second_factor(
         self, ada: Browser, port: str
     ) -> None:
         refused = await order(port, "ann", REMOVE, email=ADA, reason="called back")

@@ -30,13 +30,13 @@ def session_of(browser: Browser) -> str | None:
 
 
 class TestInvitations:
-    async def test_make_an_account_that_is_signed_in(self, ada: Browser) -> None:
+    async def test_create_an_account_that_is_signed_in(self, ada: Browser) -> None:
         answer = await ada.get("/", follow_redirects=True)
 
         assert answer.status_code == 200
         assert ADA in answer.text
 
-    async def test_are_taken_once(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_are_accepted_once(self, dashboard: Dashboard, api: Api) -> None:
         invitation = api.invite(api.an_organization("Once"))
         await dashboard.browser().join(invitation, "one@shop.example")
 
@@ -46,7 +46,7 @@ class TestInvitations:
         assert answer.status_code == 422
         assert "unknown, taken, revoked or expired" in answer.text
 
-    async def test_to_an_email_admit_its_account_alone(
+    async def test_to_an_email_admit_only_the_account_of_that_email(
         self, dashboard: Dashboard, api: Api, ada: Browser
     ) -> None:
         invitation = api.invite(api.an_organization("Second"), "admin", name="Bob@Shop.example")
@@ -68,7 +68,7 @@ class TestInvitations:
             assert f"ask for an invitation to {email}" in answer.text
         assert "bob@shop.example" in (await bob.get("/account")).text
 
-    async def test_without_an_email_say_how_the_member_is_named(
+    async def test_without_an_email_show_the_members_name(
         self, dashboard: Dashboard, api: Api
     ) -> None:
         invitation = api.invite(api.an_organization("Second"), name="<b>Eve</b>")
@@ -77,7 +77,7 @@ class TestInvitations:
 
         assert "will call you <bdi>&lt;b&gt;Eve&lt;/b&gt;</bdi>" in page
 
-    async def test_of_an_email_that_has_an_account_need_its_owner(
+    async def test_cannot_create_a_second_account_of_an_email(
         self, dashboard: Dashboard, api: Api, ada: Browser
     ) -> None:
         invitation = api.invite(api.an_organization("Second"))
@@ -90,7 +90,7 @@ class TestInvitations:
         assert owner.status_code == 303
         assert "Second" in (await ada.get("/account")).text
 
-    async def test_are_not_taken_for_a_weak_password(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_stay_open_after_a_weak_password(self, dashboard: Dashboard, api: Api) -> None:
         invitation = api.invite(api.an_organization("Weak"))
         fields = {"invitation": invitation, "email": "weak@shop.example", "password": "short"}
 
@@ -131,7 +131,7 @@ class TestPasswords:
         assert session_of(ada) is not None
         assert str(session_of(ada)).encode() not in hashes
 
-    async def test_are_changed_by_who_knows_them_and_other_sessions_end(
+    async def test_change_needs_the_present_password_and_ends_other_sessions(
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
         other = dashboard.browser()
@@ -161,7 +161,7 @@ class TestLockout:
         assert right.status_code == 429
         assert later.status_code == 303
 
-    async def test_counts_what_is_tried_at_once(self, dashboard: Dashboard, ada: Browser) -> None:
+    async def test_counts_concurrent_attempts(self, dashboard: Dashboard, ada: Browser) -> None:
         browser = dashboard.browser()
         await browser.get("/sign-in")  # the cookie of its forms
 
@@ -187,7 +187,7 @@ class TestLockout:
 
         assert answers == [401] * 6 + [429]
 
-    async def test_pauses_as_long_after_very_many_failures(
+    async def test_pause_is_bounded_after_very_many_failures(
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
         browser = dashboard.browser()
@@ -205,7 +205,7 @@ class TestLockout:
         assert within_the_pause.status_code == 429
         assert after_the_pause.status_code == 303
 
-    async def test_is_forgotten_after_a_success(self, dashboard: Dashboard, ada: Browser) -> None:
+    async def test_is_reset_after_a_success(self, dashboard: Dashboard, ada: Browser) -> None:
         browser = dashboard.browser()
         for _ in range(4):
             await browser.sign_in(ADA, "wrong")
@@ -245,7 +245,7 @@ class TestSessions:
         assert session_of(ada) != before
         assert (await old.get("/account")).status_code == 303
 
-    async def test_end_by_signing_out(self, dashboard: Dashboard, ada: Browser) -> None:
+    async def test_end_at_sign_out(self, dashboard: Dashboard, ada: Browser) -> None:
         token = str(session_of(ada))
         answer = await ada.submit("/sign-out", {}, page="/account")
 
@@ -271,7 +271,7 @@ class TestSessions:
         assert sorted(left) == [200, 200, 303]
         assert none == [303, 303, 303]
 
-    async def test_of_another_account_are_not_ended(
+    async def test_of_another_account_cannot_be_ended(
         self, dashboard: Dashboard, api: Api, ada: Browser
     ) -> None:
         bob = dashboard.browser()
@@ -287,9 +287,7 @@ class TestSessions:
 
         assert (await ada.get("/account")).status_code == 200
 
-    async def test_end_unused_and_at_their_longest(
-        self, dashboard: Dashboard, ada: Browser
-    ) -> None:
+    async def test_end_after_the_idle_time(self, dashboard: Dashboard, ada: Browser) -> None:
         dashboard.ahead += timedelta(hours=11)
         used = await ada.get("/account")
         dashboard.ahead += timedelta(hours=13)
@@ -297,7 +295,7 @@ class TestSessions:
 
         assert (used.status_code, unused.status_code) == (200, 303)
 
-    async def test_cookies_are_closed_to_scripts_and_to_other_sites(
+    async def test_cookies_are_http_only_and_same_site(
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
         answer = await dashboard.browser().sign_in(ADA)
@@ -333,7 +331,7 @@ class TestLinks:
 
         assert answer.status_code == 410
 
-    async def test_without_a_member_are_not_created(self, dashboard: Dashboard) -> None:
+    async def test_are_not_created_without_an_account(self, dashboard: Dashboard) -> None:
         assert await dashboard.parts.make_sign_in_link("nobody@shop.example") is None
 
 
@@ -349,13 +347,13 @@ class TestForms:
             "/join",
         ],
     )
-    async def test_without_their_token_do_nothing(self, ada: Browser, path: str) -> None:
+    async def test_without_a_form_token_are_refused(self, ada: Browser, path: str) -> None:
         for fields in ({}, {"form_token": ""}, {"form_token": "x" * 44}):
             answer = await ada.client.post(path, data=fields)
             assert answer.status_code == 403, path
         assert (await ada.get("/account")).status_code == 200
 
-    async def test_with_the_token_of_another_session_do_nothing(
+    async def test_with_the_token_of_another_session_are_refused(
         self, dashboard: Dashboard, api: Api, ada: Browser
     ) -> None:
         bob = dashboard.browser()
@@ -376,7 +374,7 @@ class TestForms:
             {"sec-fetch-site": "same-site"},
         ],
     )
-    async def test_from_another_site_do_nothing(
+    async def test_from_another_site_are_refused(
         self, ada: Browser, headers: dict[str, str]
     ) -> None:
         page = (await ada.get("/account")).text
@@ -419,7 +417,9 @@ class TestRedirects:
             assert (parts.scheme, parts.netloc) == ("", "")
             assert not answer.headers["location"].startswith(("//", "/\\"))
 
-    async def test_lead_back_to_the_page_that_was_asked_for(self, dashboard: Dashboard) -> None:
+    async def test_name_the_requested_page_as_the_target_of_the_sign_in(
+        self, dashboard: Dashboard
+    ) -> None:
         answer = await dashboard.browser().get("/apps/1/swaps?q=a b")
 
         assert answer.status_code == 303

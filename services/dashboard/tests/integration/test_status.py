@@ -65,7 +65,7 @@ class TestHistory:
         assert sum(day.minutes for day in days) == 2
         assert sum(day.bad_minutes for day in days) == 1
 
-    async def test_an_incident_lasts_until_its_network_is_seen_without_it(
+    async def test_incident_ends_when_its_network_is_recorded_without_the_trouble(
         self, history: PostgresStatusHistory
     ) -> None:
         await history.record({"A": {Trouble.STOPPED}, "B": {Trouble.DRY}}, NOW)
@@ -88,7 +88,7 @@ class TestHistory:
         assert await history.incidents(old) == []
 
 
-async def test_the_api_answers_everybody_without_amounts(api: Api, seeded: None) -> None:
+async def test_public_status_route_needs_no_key_and_has_no_amounts(api: Api, seeded: None) -> None:
     async with httpx.AsyncClient() as http:
         answer = await http.get(f"{api.url}/public/v1/status")
 
@@ -100,7 +100,7 @@ async def test_the_api_answers_everybody_without_amounts(api: Api, seeded: None)
     }  # fmt: skip
 
 
-async def test_the_page_needs_no_session_and_shows_the_records(
+async def test_status_page_needs_no_session_and_shows_the_records(
     dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
 ) -> None:
     await dashboard.parts.status.record()
@@ -114,7 +114,7 @@ async def test_the_page_needs_no_session_and_shows_the_records(
     assert "30 days" in page.text
 
 
-async def test_what_began_within_the_minute_is_shown_before_it_is_stored(
+async def test_new_trouble_is_shown_before_it_is_stored(
     dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
 ) -> None:
     page = (await dashboard.browser().get("/status")).text
@@ -124,7 +124,7 @@ async def test_what_began_within_the_minute_is_shown_before_it_is_stored(
     assert "There is trouble with" in page
 
 
-async def test_what_is_over_is_not_shown_as_going_on(
+async def test_ended_trouble_is_not_shown_as_open(
     dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
 ) -> None:
     await history.record({"ETHEREUM_DEVNET": {Trouble.STOPPED}}, NOW - timedelta(seconds=20))
@@ -183,7 +183,7 @@ async def guide_picture(page: Page) -> None:
 
 @pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed")
-async def test_the_page_is_for_every_reader(url: str, tmp_path: Path) -> None:
+async def test_status_page_passes_the_screen_checks(url: str, tmp_path: Path) -> None:
     browser = find_browser()
     assert browser is not None
     site = url.removesuffix("/status")

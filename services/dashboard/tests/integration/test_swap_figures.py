@@ -136,7 +136,7 @@ async def facts(page: Page) -> dict[str, str]:
     return dict(found)
 
 
-async def test_a_part_names_what_was_asked_and_figures_lead_to_entries_with_them(
+async def test_partial_deposit_shows_the_first_quote_and_figures_link_to_ledger_entries(
     database: Database, site: Site, tmp_path: Path
 ) -> None:
     payout = 1_797_600_043
@@ -179,7 +179,9 @@ async def test_a_part_names_what_was_asked_and_figures_lead_to_entries_with_them
     assert entries == ["credited", "quote_executed", "payout_reserved", "payout_final"]
 
 
-async def test_a_payout_is_delivered_once_it_is_final(site: Site, api: Api, tmp_path: Path) -> None:
+async def test_payout_counts_as_delivered_once_it_is_final(
+    site: Site, api: Api, tmp_path: Path
+) -> None:
     seen = a_transaction("input", status="initiated")
     swap = a_swap(site.app, transactions=(seen,))
     await api.store(swap)
@@ -217,7 +219,9 @@ async def test_a_payout_is_delivered_once_it_is_final(site: Site, api: Api, tmp_
     assert is_same
 
 
-async def test_ages_go_on_after_the_end(site: Site, api: Api, tmp_path: Path) -> None:
+async def test_ages_are_updated_after_the_end_of_a_swap(
+    site: Site, api: Api, tmp_path: Path
+) -> None:
     swap = a_swap(site.app, status="completed", transactions=(a_transaction("input"),))
     await api.store(swap)
     async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
@@ -230,7 +234,7 @@ async def test_ages_go_on_after_the_end(site: Site, api: Api, tmp_path: Path) ->
     assert requests == []
 
 
-async def test_charts_end_above_their_data_and_say_that_they_are_empty(
+async def test_chart_axes_end_above_the_data_and_empty_charts_say_so(
     site: Site, api: Api, tmp_path: Path
 ) -> None:
     await api.store(a_swap(site.app))

@@ -58,7 +58,7 @@ class TestList:
         assert "2,996" in page
 
     @pytest.mark.parametrize("what", ["id", "hash"])
-    async def test_leads_to_the_swap_that_is_named(self, tenant: Tenant, what: str) -> None:
+    async def test_redirects_to_the_swap_of_an_id_or_hash(self, tenant: Tenant, what: str) -> None:
         named = {
             "id": str(tenant.swap.swap_id).upper(),
             "hash": str(tenant.swap.transactions[0].transaction_hash),
@@ -107,10 +107,10 @@ class TestList:
         "query",
         ["status=evil", "since=yesterday", "since=2026-13-45", "q=" + "x" * 5000, "page=-1"],
     )
-    async def test_bears_filters_that_are_none(self, tenant: Tenant, query: str) -> None:
+    async def test_ignores_invalid_filters(self, tenant: Tenant, query: str) -> None:
         assert (await tenant.browser.get(f"{tenant.path}?{query}")).status_code == 200
 
-    async def test_goes_on_behind_the_last_swap_of_a_page(self, api: Api, tenant: Tenant) -> None:
+    async def test_next_page_begins_after_the_last_swap(self, api: Api, tenant: Tenant) -> None:
         more = [a_swap(tenant.app) for _ in range(30)]
         await api.store(*more)
         seen: set[str] = set()
@@ -128,7 +128,7 @@ class TestList:
 
 
 class TestSwap:
-    async def test_shows_what_it_is_made_of(self, api: Api, tenant: Tenant) -> None:
+    async def test_shows_status_transactions_and_quote(self, api: Api, tenant: Tenant) -> None:
         payout = a_transaction("output", status="pending", block_number=9)
         paid = a_swap(
             tenant.app,
@@ -156,7 +156,7 @@ class TestSwap:
         assert f"{tenant.path}/{tenant.swap.swap_id}" in shown
         assert "The rest of the body is not stored" in shown
 
-    async def test_is_unknown_in_another_app(self, api: Api, tenant: Tenant) -> None:
+    async def test_is_not_found_in_another_app(self, api: Api, tenant: Tenant) -> None:
         other = api.an_app(tenant.organization)
 
         answer = await tenant.browser.get(f"/apps/{other}/swaps/{tenant.swap.swap_id}")
@@ -164,7 +164,9 @@ class TestSwap:
         assert answer.status_code == 404
 
     @pytest.mark.parametrize("path", ["x", "..%2f..%2fme", "00000000-0000-4000-8000-000000000001"])
-    async def test_that_is_none_is_not_found(self, tenant: Tenant, path: str) -> None:
+    async def test_with_an_unknown_or_invalid_id_is_not_found(
+        self, tenant: Tenant, path: str
+    ) -> None:
         assert (await tenant.browser.get(f"{tenant.path}/{path}")).status_code == 404
 
 
@@ -219,7 +221,7 @@ class TestTenants:
         for path in paths[8:]:
             assert (await other.browser.get(path)).status_code == 404, path
 
-    async def test_a_removed_member_sees_nothing_at_once(
+    async def test_removed_member_loses_access_at_once(
         self, dashboard: Dashboard, api: Api, tenant: Tenant
     ) -> None:
         [member] = [
@@ -243,7 +245,9 @@ class TestTenants:
 
 
 class TestPaying:
-    async def test_shows_what_a_partly_paid_swap_lacks(self, api: Api, tenant: Tenant) -> None:
+    async def test_shows_the_missing_amount_of_a_partial_deposit(
+        self, api: Api, tenant: Tenant
+    ) -> None:
         part = a_transaction("input", base_units=str(4 * 10**17))
         swap = a_swap(tenant.app, transactions=(part,))
         await api.store(swap)
@@ -255,14 +259,14 @@ class TestPaying:
         assert re.search(r"missing .*?0\.6 ", page)
         assert "Paid in part" not in (await tenant.browser.get(tenant.path)).text
 
-    async def test_gives_the_link_to_the_pay_page(self, tenant: Tenant) -> None:
+    async def test_shows_the_link_to_the_pay_page(self, tenant: Tenant) -> None:
         page = (await tenant.browser.get(f"{tenant.path}/{tenant.swap.swap_id}")).text
 
         link = f"https://pay.example/pay/{tenant.swap.swap_id}?token="
         assert f'data-copy="{link}' in page
         assert 'class="qr"' in page
 
-    async def test_links_no_explorer_that_is_no_page(self, tenant: Tenant) -> None:
+    async def test_explorer_links_are_safe(self, tenant: Tenant) -> None:
         page = (await tenant.browser.get(f"{tenant.path}/{tenant.swap.swap_id}")).text
 
         assert "javascript:" not in page

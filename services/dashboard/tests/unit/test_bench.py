@@ -44,7 +44,7 @@ class Recorder:
 
 
 class TestJoining:
-    async def test_shortens_the_lifetime_last(self) -> None:
+    async def test_sets_the_lifetime_after_the_key_is_accepted(self) -> None:
         both = Recorder()
 
         await both.join()
@@ -53,7 +53,9 @@ class TestJoining:
         assert both.body == {"swap_lifetime_seconds": 45}  # the name was read earlier
 
     @pytest.mark.parametrize("trouble", [BenchAway(), BenchRefused("no")])
-    async def test_that_fails_changes_nothing(self, trouble: Exception) -> None:
+    async def test_revokes_the_key_when_the_bench_does_not_accept_it(
+        self, trouble: Exception
+    ) -> None:
         both = Recorder(trouble=trouble)
 
         with pytest.raises(type(trouble)):
@@ -61,7 +63,7 @@ class TestJoining:
 
         assert both.calls == ["/apps/a/keys", "add", "/keys/k/revoke"]
 
-    async def test_of_an_app_that_is_played_does_nothing(self) -> None:
+    async def test_does_nothing_for_an_app_that_joined_before(self) -> None:
         both = Recorder(is_played=True)
 
         await both.join()
@@ -89,7 +91,7 @@ FAILING = Outcome(
         (FAILING, {"destination": "ONE/DAI"}, ["destination", "refund_address"]),
     ],
 )
-def test_the_form_refuses_what_cannot_lead_to_the_outcome(
+def test_form_names_the_fields_that_prevent_the_outcome(
     outcome: Outcome, fields: dict[str, str], unmet_fields: list[str]
 ) -> None:
     assert list(unmet(fields, outcome)) == unmet_fields
@@ -104,5 +106,5 @@ def test_the_form_refuses_what_cannot_lead_to_the_outcome(
         ([], ""),
     ],
 )
-def test_the_form_names_a_token_of_every_network(networks: Any, asset: str) -> None:
+def test_default_asset_is_a_native_token_or_the_first_one(networks: Any, asset: str) -> None:
     assert default_asset(networks) == asset

@@ -30,21 +30,21 @@ def a_session() -> OperatorSession:
     return OperatorSession(uuid4(), "ada", "operator", "token", NOW, NOW, "browser", "::1")
 
 
-def test_orders_are_the_same_however_they_are_shown() -> None:
+def test_orders_are_equal_by_service_path_and_body() -> None:
     assert DRAFT.is_same_order(replace(DRAFT, facts=[("Waiting", "3")], title="another"))
     assert not DRAFT.is_same_order(replace(DRAFT, body={"network": "A"}))
     assert not DRAFT.is_same_order(replace(DRAFT, path="/payouts/go"))
 
 
 @pytest.mark.parametrize("state", SENT)
-def test_what_was_sent_is_never_replaced(state: OrderState) -> None:
+def test_sent_order_is_never_replaced(state: OrderState) -> None:
     order, late = an_order(state), NOW + 2 * CONFIRMED_WITHIN
 
     assert not order.may_be_replaced(late, is_same=True)
     assert not order.may_be_replaced(late, is_same=False)
 
 
-def test_what_ordered_nothing_is_replaced_by_a_correction() -> None:
+def test_unsent_or_refused_order_is_replaced_by_a_correction() -> None:
     soon, late = NOW + timedelta(seconds=1), NOW + 2 * CONFIRMED_WITHIN
 
     assert not an_order().may_be_replaced(soon, is_same=True)
@@ -53,7 +53,7 @@ def test_what_ordered_nothing_is_replaced_by_a_correction() -> None:
     assert an_order(OrderState.REFUSED).may_be_replaced(soon, is_same=True)
 
 
-def test_a_form_whose_order_is_no_longer_stored_is_known_as_sent() -> None:
+def test_id_of_a_sent_order_is_stored_after_the_order_is_dropped() -> None:
     session, sent, shown = a_session(), an_order(OrderState.DONE), an_order()
     for order in (sent, shown, *(an_order() for _ in range(ORDERS_MAX))):
         session.add_order(order)

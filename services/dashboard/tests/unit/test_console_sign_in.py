@@ -20,10 +20,10 @@ class Services:
     """Services that accept one token, and may be unavailable."""
 
     def __init__(self) -> None:
-        self.is_away = False
+        self.is_unavailable = False
 
     async def identify(self, token: str) -> Identity | None:
-        if self.is_away:
+        if self.is_unavailable:
             raise ServiceAway(ServiceName.SETTLER)
         return Identity("ann", "operator") if token == "ann's" else None
 
@@ -52,25 +52,25 @@ def sign_in(services: Services) -> SignIn:
 async def test_attempts_while_services_are_unavailable_do_not_lock_out(
     services: Services, sign_in: SignIn
 ) -> None:
-    services.is_away = True
+    services.is_unavailable = True
     for _ in range(FREE + 3):
         with pytest.raises(ServiceAway):
             await sign_in("ann's", **FROM)
-    services.is_away = False
+    services.is_unavailable = False
 
     assert await sign_in("ann's", **FROM) == "secret"
 
 
-async def test_an_attempt_while_services_are_away_forgives_no_failure(
+async def test_attempt_while_services_are_unavailable_keeps_earlier_failures(
     services: Services, sign_in: SignIn
 ) -> None:
     for _ in range(FREE):
         with pytest.raises(SignInRefused):
             await sign_in("wrong", **FROM)
-    services.is_away = True
+    services.is_unavailable = True
     with pytest.raises(ServiceAway):
         await sign_in("wrong", **FROM)
-    services.is_away = False
+    services.is_unavailable = False
 
     with pytest.raises(SignInRefused):
         await sign_in("wrong", **FROM)
@@ -78,7 +78,7 @@ async def test_an_attempt_while_services_are_away_forgives_no_failure(
         await sign_in("ann's", **FROM)
 
 
-def test_an_attempt_that_is_taken_back_ends_no_pause_of_others() -> None:
+def test_take_back_keeps_the_pause_of_other_failures() -> None:
     attempts, address = MemoryAttempts(), FROM["address"]
     for _ in range(FREE + 1):
         assert attempts.begin(address, NOW) is None

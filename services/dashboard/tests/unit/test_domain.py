@@ -14,23 +14,23 @@ from swap_dashboard.http.rendering import age, amount, cut, duration
 
 
 class TestEmails:
-    def test_are_compared_in_one_form(self) -> None:
+    def test_are_trimmed_and_lowercased(self) -> None:
         assert to_email(" Ada@Shop.Example ") == "ada@shop.example"
 
     @pytest.mark.parametrize("text", ["", "ada", "a@b c", "a@@b", "a\n@b", "x" * 65 + "@b"])
-    def test_that_are_none_are_refused(self, text: str) -> None:
+    def test_that_are_invalid_are_refused(self, text: str) -> None:
         with pytest.raises(AccountRefused):
             to_email(text)
 
 
 class TestPasswords:
     @pytest.mark.parametrize("text", ["short", "x" * 257, "aaaaaaaaaaaaaa", "Adam-adam-12"])
-    def test_that_are_easy_or_endless_are_refused(self, text: str) -> None:
+    def test_that_are_weak_or_too_long_are_refused(self, text: str) -> None:
         with pytest.raises(AccountRefused):
             check_password(text, "adam@shop.example")
 
     @pytest.mark.parametrize("email", ["adam@shop.example", "a@shop.example", "bat@shop.example"])
-    def test_of_several_words_are_taken(self, email: str) -> None:
+    def test_of_several_words_are_accepted(self, email: str) -> None:
         check_password("correct horse battery", email)
 
 
@@ -49,10 +49,10 @@ class TestPaths:
             "",
         ],
     )
-    def test_that_lead_elsewhere_lead_home(self, text: str) -> None:
+    def test_to_another_site_are_replaced_by_home(self, text: str) -> None:
         assert own_path(text) == "/"
 
-    def test_of_this_site_stay(self) -> None:
+    def test_of_this_site_are_unchanged(self) -> None:
         assert own_path("/apps/1/swaps?q=//x") == "/apps/1/swaps?q=//x"
 
 
@@ -72,11 +72,11 @@ def test_a_search_is_classified(text: str, kind: SearchKind) -> None:
 
 
 class TestFormTokens:
-    def test_are_of_one_browser(self) -> None:
+    def test_match_only_the_secret_they_were_made_from(self) -> None:
         assert is_form_token("secret", form_token("secret"))
         assert not is_form_token("another", form_token("secret"))
 
-    def test_without_a_cookie_there_is_none(self) -> None:
+    def test_of_an_empty_secret_never_match(self) -> None:
         assert not is_form_token("", form_token(""))
 
 
@@ -95,7 +95,7 @@ class TestNumbers:
     def test_have_no_zeros_at_the_end(self, value: float, text: str) -> None:
         assert amount(value) == text
 
-    def test_that_are_missing_are_a_dash(self) -> None:
+    def test_that_are_missing_are_shown_as_a_dash(self) -> None:
         assert amount(None) == "\N{EN DASH}"
 
     def test_long_ids_keep_both_ends(self) -> None:

@@ -15,7 +15,7 @@ async def endless() -> AsyncGenerator[bytes, None]:
         yield b"%d " % number
 
 
-async def test_nothing_is_passed_on_once_the_right_is_gone() -> None:
+async def test_stream_ends_and_releases_its_slot_once_the_right_is_revoked() -> None:
     slots, rights, sent = StreamSlots(per_holder=1), iter([True, True, False]), []
 
     async def still_may() -> bool:

@@ -20,14 +20,14 @@ from swap_dashboard.http.rendering import exact_amount
         ("1" + "0" * 30 + "1", 18, "10,000,000,000,000.000000000000000001"),
     ],
 )
-def test_every_digit_is_shown(base_units: str, decimals: int, shown: str) -> None:
+def test_exact_amount_shows_every_digit(base_units: str, decimals: int, shown: str) -> None:
     assert exact_amount(base_units, decimals) == shown
 
 
 @pytest.mark.parametrize(
     ("decimals", "shown"), [(6, "1.240004 USDC"), (None, "1240004 base units of USDC")]
 )
-def test_home_shows_what_was_earned_exactly(decimals: int | None, shown: str) -> None:
+def test_home_shows_earnings_with_every_digit(decimals: int | None, shown: str) -> None:
     earned = {"amount": 1.24, "amount_in_base_units": "1240004", "decimals": decimals}
     sums = {"network": "NET", "token": "USDC", "earned": earned}
 

@@ -18,12 +18,12 @@ UNITS = Units(
 
 
 @pytest.mark.parametrize("text", ["USDC", "usdc", USDC, USDC.lower()])
-def test_a_listed_token_is_found(text: str) -> None:
+def test_token_is_found_by_symbol_or_address(text: str) -> None:
     assert UNITS.token("NET", text) == USDC
 
 
 @pytest.mark.parametrize(("network", "text"), [("OTHER", "USDC"), ("NET", "DAI"), ("NET", "")])
-def test_another_is_unknown(network: str, text: str) -> None:
+def test_unlisted_token_is_unknown(network: str, text: str) -> None:
     assert UNITS.token(network, text) is None
 
 

@@ -30,7 +30,7 @@ NOW = datetime(2026, 11, 25, tzinfo=UTC)
         ({"paid_elsewhere": ["1", "2"]}, OrderState.NOT_OVER, PAID_EXTERNALLY + "1, 2"),
     ],
 )
-async def test_an_order_that_leaves_something_to_do_is_not_shown_as_done(
+async def test_order_that_needs_a_follow_up_is_not_shown_as_done(
     answer: dict[str, Any], state: OrderState, words: str
 ) -> None:
     draft = OrderDraft("settler", "/payouts/stop", {}, "Stop signing", [], "/stops")

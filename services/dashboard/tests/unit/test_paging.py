@@ -13,7 +13,7 @@ from swap_dashboard.ports import Answered
 NEXT = '</management/v1/x?page_size=2&starting_after=WzFd>; rel="next"'
 
 
-async def test_an_answer_has_the_place_that_its_link_names() -> None:
+async def test_answer_has_the_place_of_its_next_link() -> None:
     def answer(_: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json={"data": [], "error": None}, headers={"link": NEXT})
 
@@ -34,7 +34,7 @@ async def test_an_answer_has_the_place_that_its_link_names() -> None:
         (Answered([{"id": "1"}]), None),
     ],
 )
-def test_the_next_page_begins_behind_the_named_place_or_the_last_row(
+def test_next_page_starts_after_the_named_place_or_the_last_row(
     answered: Answered, after: str | None
 ) -> None:
     page = Page.behind("/x", "WzBd", answered, {"kind": "fee"})
@@ -44,7 +44,7 @@ def test_the_next_page_begins_behind_the_named_place_or_the_last_row(
 
 
 @pytest.mark.parametrize(("text", "place"), [("WzFd", "WzFd"), ("a&b", ""), ("x" * 401, "")])
-def test_only_a_text_that_can_be_a_place_is_passed_on(text: str, place: str) -> None:
+def test_invalid_place_is_ignored(text: str, place: str) -> None:
     query = str(httpx.QueryParams({"starting_after": text})).encode()
 
     assert place_of(Request({"type": "http", "query_string": query})) == place

@@ -71,7 +71,7 @@ class TestLanguages:
             assert set(one["fail_reasons"]) == {reason.value for reason in FailReason}
 
     @pytest.mark.parametrize("page", ["pay.html", "pay_base.html", "pay_error.html"])
-    def test_have_every_text_of_the_page(self, page: str) -> None:
+    def test_hold_every_text_of_the_templates(self, page: str) -> None:
         template = Path(swap_dashboard.__file__).with_name("pages") / page
         expressions = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
         shown = expressions.sub("", template.read_text()).replace("· Swap", "")  # the brand
@@ -92,12 +92,12 @@ class TestLanguages:
             ("", "," * 1000, "en"),
         ],
     )
-    def test_are_chosen_by_address_then_by_browser(
+    def test_are_chosen_by_url_then_by_browser(
         self, requested: str, accepted: str, chosen: str
     ) -> None:
         assert choose_language(requested, accepted) == chosen
 
-    def test_write_numbers_their_own_way(self) -> None:
+    def test_have_separate_number_formats(self) -> None:
         assert localized("1,234.5", texts()["en"]) == "1,234.5"
         assert localized("1,234.5", texts()["de"]) == "1.234,5"
 
@@ -116,17 +116,17 @@ class TestActions:
             ({"status": "in_progress", "step": "publish", "action": None}, "waits"),
         ],
     )
-    def test_are_of_a_kind(self, step: Any, kind: str) -> None:
+    def test_are_by_address_by_wallet_or_waiting(self, step: Any, kind: str) -> None:
         assert action_kind(a_swap(next_action=step), NOW) == kind
 
     @pytest.mark.parametrize("status", ["completed", "failed", "expired", "refunded"])
-    def test_end_with_the_swap(self, status: str) -> None:
+    def test_are_none_after_the_end_of_the_swap(self, status: str) -> None:
         ended = a_swap(status=status, next_action=an_action("transfer"))
 
         assert action_kind(ended, NOW) == "none"
 
     @pytest.mark.parametrize("kind", ["manual_transfer", "transfer", "sign"])
-    def test_are_over_once_no_time_is_left(self, kind: str) -> None:
+    def test_are_not_offered_after_the_deadline(self, kind: str) -> None:
         late = a_swap(next_action=an_action(kind), expires_at=NOW.isoformat())
 
         assert action_kind(late, NOW) == "waits"
@@ -135,7 +135,7 @@ class TestActions:
 
 
 class TestStages:
-    def test_follow_a_swap(self) -> None:
+    def test_advance_with_the_swap(self) -> None:
         waiting = a_swap()
         seen = a_swap(transactions=[a_transaction("input", "initiated")])
         final = a_swap(status="ls_transfer_pending", transactions=[a_transaction("input")])
@@ -153,7 +153,7 @@ class TestStages:
         assert states(a_swap(status="expired")) == ["stopped", "ahead", "ahead", "ahead"]
 
 
-class TestWaits:
+class TestWaitingTexts:
     @pytest.mark.parametrize(
         ("status", "transactions", "text"),
         [
@@ -169,7 +169,7 @@ class TestWaits:
             ("pending_refund", [a_transaction("input")], "pending_refund"),
         ],
     )
-    def test_are_told_apart_within_a_status(
+    def test_depend_on_the_transactions_within_a_status(
         self, status: str, transactions: Any, text: str
     ) -> None:
         swap = a_swap(status=status, transactions=transactions, requested_amount=1.0)
@@ -177,7 +177,7 @@ class TestWaits:
         assert waits_for(swap, NOW) == text
         assert text in texts()["en"]["waits"]
 
-    def test_for_no_rest_of_a_part_once_the_time_is_over(self) -> None:
+    def test_ask_for_no_rest_of_a_partial_deposit_after_the_deadline(self) -> None:
         part = [a_transaction("input", amount=0.4)]
         late = a_swap(transactions=part, requested_amount=1.0, expires_at=NOW.isoformat())
 
@@ -198,12 +198,12 @@ class TestRefundAddresses:
             ("failed", None, True),
         ],
     )
-    def test_are_shown_where_they_matter(
+    def test_are_shown_while_a_refund_is_possible(
         self, status: str, address: str | None, *, is_shown: bool
     ) -> None:
         assert is_refund_shown(a_swap(status=status, refund_address=address), "none") is is_shown
 
-    def test_are_for_late_money_once_the_time_is_over(self) -> None:
+    def test_have_the_text_of_expired_swaps_after_the_deadline(self) -> None:
         late = a_swap(expires_at=NOW.isoformat())
 
         assert refund_words(late, NOW) == "expired"
@@ -229,7 +229,7 @@ class TestNewPrices:
             ("de", "0,4 ETH von 1,2 ETH kamen an (≈ 33,3 %): es gilt ein neuer Preis."),
         ],
     )
-    def test_name_the_part_that_came(self, language: str, text: str) -> None:
+    def test_name_the_deposited_share(self, language: str, text: str) -> None:
         assert repriced_text(texts()[language], self.a_swap(1.2)) == text
 
     def test_name_a_late_payment(self) -> None:
@@ -255,7 +255,7 @@ class TestNewPrices:
             ("expired", False),
         ],
     )
-    def test_apply_only_while_a_price_does(self, status: str, *, is_shown: bool) -> None:
+    def test_are_shown_only_while_a_price_applies(self, status: str, *, is_shown: bool) -> None:
         text = repriced_text(texts()["en"], self.a_swap(1.2, status=status))
 
         assert (text is not None) is is_shown
@@ -282,7 +282,7 @@ class TestExplorerLinks:
         assert explorer_link({"network": network, "transaction_hash": HASH}) == link
 
 
-def test_a_code_has_no_text_of_its_content() -> None:
+def test_qr_code_contains_no_text() -> None:
     code = qr_code("<script>alert(1)</script>")
 
     assert code.startswith("<svg")
@@ -291,7 +291,7 @@ def test_a_code_has_no_text_of_its_content() -> None:
 
 
 class TestFrames:
-    def test_are_closed_where_the_app_names_no_site(self) -> None:
+    def test_are_refused_without_allowed_origins(self) -> None:
         headers = policy(())
 
         assert "frame-ancestors 'none'" in headers["content-security-policy"]

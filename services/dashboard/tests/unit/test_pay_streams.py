@@ -117,7 +117,7 @@ class TestStreams:
         assert (away.status_code, found.status_code) == (503, 200)
         assert "retry-after" in away.headers
 
-    async def test_give_their_slot_back_when_the_browser_leaves(self) -> None:
+    async def test_release_their_slot_when_the_browser_disconnects(self) -> None:
         api = Api()
         browser = a_browser(api, per_holder=1, in_all=1)
         left = asyncio.create_task(follow(browser))
@@ -129,7 +129,7 @@ class TestStreams:
 
         assert (await follow(browser)).status_code == 200
 
-    def test_of_one_user_of_ipv6_are_counted_as_one(self) -> None:
+    def test_of_one_ipv6_prefix_share_a_limit(self) -> None:
         slots = StreamSlots(per_holder=1, in_all=9)
 
         assert slots.take("2001:db8::1")
@@ -150,7 +150,7 @@ class TestStreams:
         (b'"a\tb"', ""),
     ],
 )
-async def test_only_a_good_tag_is_passed_on(tag: bytes, passed: str) -> None:
+async def test_invalid_etag_is_not_forwarded(tag: bytes, passed: str) -> None:
     api = Api()
     headers = {b"x-address": b"192.0.2.1", b"if-none-match": tag}
 
@@ -159,7 +159,7 @@ async def test_only_a_good_tag_is_passed_on(tag: bytes, passed: str) -> None:
     assert (answer.status_code, api.known_tags) == (200, [passed])
 
 
-async def test_open_streams_block_no_page() -> None:
+async def test_open_streams_do_not_block_requests() -> None:
     async def endless(_: Any) -> StreamingResponse:
         async def pieces() -> AsyncGenerator[bytes, None]:
             yield EVENT

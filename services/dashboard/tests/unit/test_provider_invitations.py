@@ -39,7 +39,7 @@ class Recorder:
 
 
 @pytest.mark.parametrize("account", [None, KNOWN])
-async def test_the_browsers_address_is_passed_on(account: Account | None) -> None:
+async def test_invitation_is_accepted_with_the_browsers_address(account: Account | None) -> None:
     recorder = Recorder(account)
     every = cast(Any, recorder)
 

@@ -70,7 +70,7 @@ def test_a_network_has_the_trouble_that_it_reports(
         ({}, {"lag": None}, RouteState.NONE),
     ],
 )
-def test_a_route_is_as_good_as_its_ends(
+def test_route_state_depends_on_both_networks(
     source: dict[str, Any], destination: dict[str, Any], state: RouteState
 ) -> None:
     assert route_state(a_network(**source), a_network(**destination)) is state
@@ -83,7 +83,7 @@ def test_the_share_of_good_minutes_is_rounded_down() -> None:
     assert to_good_share([]) == "\N{EN DASH}"
 
 
-class Reported:
+class CountingApi:
     """An api that counts its requests."""
 
     def __init__(self, networks: Sequence[NetworkStatus] | None) -> None:
@@ -113,8 +113,8 @@ class StatusRecorder:
     async def forget(self, before: datetime) -> None: ...
 
 
-async def test_many_readers_of_a_moment_are_one_request() -> None:
-    api, now = Reported([a_network()]), NOW
+async def test_reads_within_ten_seconds_share_one_request() -> None:
+    api, now = CountingApi([a_network()]), NOW
     read = ReadStatus(api, clock=lambda: now)
 
     for _ in range(5):
@@ -125,16 +125,16 @@ async def test_many_readers_of_a_moment_are_one_request() -> None:
     assert api.calls == 2
 
 
-async def test_who_waited_for_a_slow_answer_gets_it() -> None:
+async def test_concurrent_reads_share_a_slow_answer() -> None:
     now = NOW
 
-    class Slow(Reported):
+    class SlowApi(CountingApi):
         async def networks(self) -> Sequence[NetworkStatus]:
             nonlocal now
             now += timedelta(seconds=30)
             return await super().networks()
 
-    api = Slow(None)
+    api = SlowApi(None)
     read = ReadStatus(api, clock=lambda: now)
 
     await asyncio.gather(*(read() for _ in range(5)))
@@ -142,9 +142,9 @@ async def test_who_waited_for_a_slow_answer_gets_it() -> None:
     assert api.calls == 1
 
 
-async def test_without_an_answer_the_service_is_away_and_no_network_is_judged() -> None:
+async def test_unanswered_read_records_only_the_service_as_unavailable() -> None:
     history = StatusRecorder()
-    read = ReadStatus(Reported(None), clock=lambda: NOW)
+    read = ReadStatus(CountingApi(None), clock=lambda: NOW)
 
     await RecordStatus(read, history, clock=lambda: NOW)()
 

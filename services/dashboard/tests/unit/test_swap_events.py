@@ -12,7 +12,7 @@ from swap_domain.lifecycle import TRANSITIONS
 MOVES = Counter((str(before), str(after)) for (before, _), after in TRANSITIONS.items())
 
 
-def test_every_named_cause_is_of_one_move_that_exists() -> None:
+def test_every_cause_belongs_to_exactly_one_transition() -> None:
     named = {move for move in CAUSES if move[0] is not None}
 
     assert named <= set(MOVES)

@@ -89,7 +89,7 @@ EXECUTED = an_entry("quote", "quote_executed", swap_liability=E18, fee_income=-1
 PAID = an_entry("paid", "payout_final", in_flight=100_100_001, custody=-100_100_001)
 
 
-def test_a_part_lacks_the_rest() -> None:
+def test_partial_deposit_has_a_missing_amount() -> None:
     found = deposited_of(a_swap(("input", 0.1), ("input", 0.2)))
 
     assert found is not None
@@ -104,12 +104,12 @@ def test_a_part_lacks_the_rest() -> None:
     "swap",
     [a_swap(), a_swap(("input", 1.0)), a_swap(("input", 0.5), status="ls_transfer_pending")],
 )
-def test_nothing_is_missing_of_any_other_swap(swap: Any) -> None:
+def test_swap_without_a_partial_deposit_has_no_missing_amount(swap: Any) -> None:
     assert deposited_of(swap) is None
 
 
 class TestDelivered:
-    def test_is_what_all_final_payouts_brought(self) -> None:
+    def test_is_the_sum_of_final_payouts(self) -> None:
         found = delivered_of(a_swap(("output", 60.05), ("output", 38.0)), QUOTE, [], [])
 
         assert found is not None
@@ -127,7 +127,9 @@ class TestDelivered:
     @pytest.mark.parametrize(
         ("status", "is_shown"), [("failed", True), ("expired", False), ("refunded", False)]
     )
-    def test_may_follow_the_end_of_a_failed_swap(self, status: str, *, is_shown: bool) -> None:
+    def test_payout_under_way_is_shown_only_for_a_failed_swap(
+        self, status: str, *, is_shown: bool
+    ) -> None:
         swap = a_swap(("output", 100.1), status=status, of_all="initiated")
 
         assert bool(under_way_of(swap)) is is_shown
@@ -174,12 +176,12 @@ class TestProgress:
             (a_swap(("output", 1.0), status="completed"), None),
         ],
     )
-    def test_is_what_is_under_way_within_a_status(self, swap: Any, words: str | None) -> None:
+    def test_names_the_step_within_a_status(self, swap: Any, words: str | None) -> None:
         assert progress_of(swap) == words
 
 
 class TestFigures:
-    def test_have_all_digits_and_lead_to_entries_with_exactly_them(self) -> None:
+    def test_have_all_digits_and_link_to_entries_with_the_same_amount(self) -> None:
         found = figures_of(a_swap(), QUOTE, [a_quote()], [EXECUTED, PAID])
 
         assert found == {
@@ -191,7 +193,7 @@ class TestFigures:
             "all_fees": Figure("0.000100014354", "ETH", "entry-quote"),
         }
 
-    def test_lead_to_no_entry_with_another_number(self) -> None:
+    def test_link_to_no_entry_with_another_amount(self) -> None:
         ledger = [an_entry("other", "quote_executed", swap_liability=E18 - 1, fee_income=-1)]
 
         found = figures_of(a_swap(), QUOTE, [a_quote()], ledger)
@@ -199,7 +201,7 @@ class TestFigures:
         assert {one.part for one in found.values()} == {None}
 
     @pytest.mark.parametrize("quotes", [[], [a_quote(revision=1)]])
-    def test_are_the_answers_where_no_quote_is_its_own(self, quotes: Any) -> None:
+    def test_are_the_rounded_amounts_without_a_stored_quote(self, quotes: Any) -> None:
         found = figures_of(a_swap(), QUOTE, quotes, [EXECUTED])
 
         assert found["network_fee"] == Figure("0.00000002", "ETH")
@@ -207,7 +209,7 @@ class TestFigures:
 
 
 class TestNewPrices:
-    def test_name_what_was_asked_first(self) -> None:
+    def test_show_the_first_quote_and_the_deposited_share(self) -> None:
         quotes = [a_quote(), a_quote(1, requested=6 * 10**17, receive=60_000_000)]
 
         found = repriced_of(a_swap(("input", 0.6), quote_revision=1), quotes)
@@ -216,7 +218,7 @@ class TestNewPrices:
         assert (found.requested.text, found.quoted.text) == ("1", "100.100001")
         assert (found.deposited, found.share) == (Figure("0.6", "ETH", "transaction-1"), "60")
 
-    def test_have_no_share_where_the_whole_came_late(self) -> None:
+    def test_have_no_share_of_a_late_full_deposit(self) -> None:
         swap = a_swap(("input", 1.0), quote_revision=1)
 
         found = repriced_of(swap, [a_quote(), a_quote(1, receive=1)])
@@ -265,7 +267,7 @@ class TestNewPrices:
             (0, [a_quote(), a_quote(1)]),
         ],
     )
-    def test_are_none_of_a_first_quote_and_of_an_unknown_one(
+    def test_are_absent_for_the_first_quote_and_for_an_unknown_one(
         self, revision: int, quotes: Any
     ) -> None:
         assert repriced_of(a_swap(quote_revision=revision), quotes) is None
@@ -291,7 +293,7 @@ def test_a_swap_without_an_address_comes_from_the_senders_of_its_deposits() -> N
     assert senders_of(a_swap()) == []
 
 
-def test_a_refund_without_a_fee_is_no_fee() -> None:
+def test_refund_without_a_fee_is_not_listed_as_a_fee() -> None:
     assert refund_fees_of(a_swap(("refund", 1.0))) == []
 
 
@@ -311,7 +313,7 @@ def test_postings_add_up_to_zero_in_each_token(units: str, *, is_balanced: bool)
     assert [one["is_balanced"] for one in with_sums([{"postings": postings}])] == [is_balanced]
 
 
-def test_entries_have_words_beside_the_names_of_the_api() -> None:
+def test_ledger_entries_have_display_names() -> None:
     entries = [EXECUTED, {**an_entry("new", "some_reason", some_account=1), "network": None}]
 
     known, new = with_names(entries, {"N": "Network"})

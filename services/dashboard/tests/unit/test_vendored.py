@@ -44,7 +44,7 @@ def test_every_script_is_a_file() -> None:
         assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", path.read_text()))
 
 
-def test_htmx_evaluates_nothing() -> None:
+def test_htmx_is_configured_to_evaluate_no_code() -> None:
     base = (Path(str(PAGES)) / "base.html").read_text()
     config = json.loads(re.findall(r"htmx-config\" content='([^']+)'", base)[0])
     assert (config["allowEval"], config["allowScriptTags"], config["selfRequestsOnly"]) == (

@@ -32,10 +32,12 @@ class TestAddresses:
             ("198.51.100.1", f"198.51.100.2, {CLIENT}", "10.0.3.9"),
         ],
     )
-    def test_are_the_last_that_no_known_proxy_has(self, headers: tuple[str, ...]) -> None:
+    def test_are_the_last_forwarded_address_outside_the_proxies(
+        self, headers: tuple[str, ...]
+    ) -> None:
         assert address(*headers) == CLIENT
 
-    def test_are_the_peers_where_the_proxy_is_not_known(self) -> None:
+    def test_are_the_peers_without_a_trusted_proxy(self) -> None:
         assert address("198.51.100.1", peer=CLIENT) == CLIENT
 
     def test_are_the_proxys_without_a_forwarded_address(self) -> None:

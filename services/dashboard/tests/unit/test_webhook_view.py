@@ -33,11 +33,11 @@ def an_attempt(attempt: int, status: int | None, at: str = "2026-01-01T00:00:00Z
     return {"attempt": attempt, "http_status": status, "at": at, "request_headers": {}}
 
 
-def test_the_schedule_is_the_notifiers() -> None:
+def test_retry_schedule_equals_the_notifiers() -> None:
     assert (PAUSES, FAILING_MAX) == (schedule.PAUSES, outcomes.FAILING_MAX)
 
 
-def test_the_limit_of_a_log_and_the_url_of_a_listener_are_the_notifiers() -> None:
+def test_log_limit_and_listener_url_equal_the_notifiers() -> None:
     assert (ATTEMPTS_SHOWN_MAX, LISTENER_URL) == (
         statements.ATTEMPTS_SHOWN_MAX,
         endpoints.LISTENER_URL,
@@ -62,17 +62,17 @@ class TestPlans:
     @pytest.mark.parametrize(
         ("state", "attempts"), [("waiting", 0), ("delivered", 1), ("failed", ATTEMPTS_MAX)]
     )
-    def test_are_for_failed_attempts_alone(self, state: str, attempts: int) -> None:
+    def test_exist_only_after_a_failed_attempt(self, state: str, attempts: int) -> None:
         assert plan_of({"state": state, "attempts": attempts, "due_at": DUE}) is None
 
 
 class TestAttempts:
-    def test_have_their_cause_the_newest_first(self) -> None:
+    def test_have_causes_and_are_sorted_newest_first(self) -> None:
         log = [an_attempt(1, 500), an_attempt(2, 200), an_attempt(1, 200)]
 
         assert [one["cause"] for one in attempts_of(log)] == [RESENT, RETRY, FIRST]
 
-    def test_have_both_families_of_headers(self) -> None:
+    def test_have_svix_and_webhook_headers(self) -> None:
         sent = {"webhook-id": "msg_1", "webhook-signature": "v1,a", "accept": "*/*"}
 
         assert with_both_families(sent) == {
@@ -82,13 +82,13 @@ class TestAttempts:
         }
         assert with_both_families({}) == {}
 
-    def test_of_a_resend_leave_the_first_delivery_as_it_was(self) -> None:
+    def test_resend_does_not_change_the_first_delivery(self) -> None:
         log = [an_attempt(1, None), an_attempt(2, 204, "first"), an_attempt(1, 200, "again")]
 
         assert first_delivery(log) == "first"
         assert first_delivery(log[:1]) is None
 
-    def test_of_a_log_that_may_be_cut_have_no_known_first_one(self) -> None:
+    def test_cut_log_has_no_first_attempt(self) -> None:
         log = [an_attempt(1, 200)] * ATTEMPTS_SHOWN_MAX
 
         assert [one["cause"] for one in attempts_of(log)][-2:] == [RESENT, OLDEST_SHOWN]
