@@ -142,15 +142,15 @@ class Api:
 
     def order(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send an order of an operator."""
-        return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, body)
+        return self._request(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, body)
 
     def operator_get(self, path: str) -> Any:
-        return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, None)
+        return self._request(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, None)
 
     def as_member(self, token: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        return self._ask(f"{self.url}/management/v1{path}", token, body)
+        return self._request(f"{self.url}/management/v1{path}", token, body)
 
-    def ask(
+    def call_api(
         self, key: str, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> httpx.Response:
         """Send a request of the app's server."""
@@ -223,7 +223,7 @@ class Api:
             await engine.dispose()
         return message_id
 
-    def _ask(self, url: str, token: str, body: Mapping[str, Any] | None) -> Any:
+    def _request(self, url: str, token: str, body: Mapping[str, Any] | None) -> Any:
         headers = {"Authorization": f"Bearer {token}"}
         method = "GET" if body is None else "POST"
         answer = httpx.request(method, url, json=body, headers=headers, timeout=20)

@@ -14,9 +14,9 @@ log = structlog.get_logger()
 
 SIGN_INS = counter("dashboard_sign_ins", "Attempts to sign in, by outcome", ["outcome"])
 PAGES = counter("dashboard_pages", "Answers, by route and class of status", ["route", "status"])
-TOOK = histogram("dashboard_page_seconds", "How long an answer takes", ["route"])
-API_AWAY = counter("dashboard_api_away", "Requests that the api did not answer")
-FORGERIES = counter("dashboard_forms_refused", "Forms refused: no token, or from another site")
+PAGE_SECONDS = histogram("dashboard_page_seconds", "How long an answer takes", ["route"])
+API_UNAVAILABLE = counter("dashboard_api_away", "Requests that the api did not answer")
+FORMS_REFUSED = counter("dashboard_forms_refused", "Forms refused: no token, or from another site")
 begin_at_zero(SIGN_INS, ("done", "failed", "blocked"))
 
 
@@ -41,7 +41,7 @@ def sign_in_blocked() -> None:
     SIGN_INS.labels("blocked").inc()
 
 
-def provider_away(reason: str) -> None:
+def provider_unavailable(reason: str) -> None:
     log.warning("the identity provider does not answer", reason=reason)
 
 
@@ -84,17 +84,17 @@ def sessions_ended(account_id: UUID, number: int) -> None:
 
 def form_refused(path: str) -> None:
     log.warning("form refused", path=path)
-    FORGERIES.inc()
+    FORMS_REFUSED.inc()
 
 
-def api_away(path: str, error: Exception) -> None:
+def api_unavailable(path: str, error: Exception) -> None:
     log.warning("the api does not answer", path=path, error=type(error).__name__)
-    API_AWAY.inc()
+    API_UNAVAILABLE.inc()
 
 
-def answered(route: str, status: int, seconds: float) -> None:
+def page_answered(route: str, status: int, seconds: float) -> None:
     PAGES.labels(route, f"{status // 100}xx").inc()
-    TOOK.labels(route).observe(seconds, tracing.exemplar())
+    PAGE_SECONDS.labels(route).observe(seconds, tracing.exemplar())
 
 
 def answer_failed(path: str, error: Exception) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 from swap_dashboard.domain.oidc import OidcRequest
 
 
-class ProviderAway(Exception):
+class ProviderUnavailable(Exception):
     """The identity provider does not answer, or its configuration is not usable."""
 
 
@@ -20,14 +20,14 @@ class IdentityProvider(Protocol):
 
     async def authorization_url(self, request: OidcRequest) -> str:
         """
-        :raises ProviderAway: when the provider does not answer.
+        :raises ProviderUnavailable: when the provider does not answer.
         """
         ...
 
     async def verified_email(self, request: OidcRequest, code: str) -> str:
         """Exchange a code, and return the email that the provider has verified.
 
-        :raises ProviderAway: when the provider does not answer.
+        :raises ProviderUnavailable: when the provider does not answer.
         :raises ProviderRefused: when a check fails, or the email is not verified.
         """
         ...

@@ -19,7 +19,7 @@ class Payer:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadSwap:
     """An answer of the api as it came: bytes and tag, or only that it has not changed."""
 
     content: bytes
@@ -33,22 +33,22 @@ class PayApi(Protocol):
     async def swap(self, payer: Payer) -> Mapping[str, Any]:
         """
         :raises ApiRefused: when the link opens nothing.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         ...
 
-    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> Read:
+    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> ReadSwap:
         """Return the swap as the api renders it, with the action for one wallet.
 
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer.
+        :raises ApiUnavailable: when it does not answer.
         """
         ...
 
     async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
         """
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer; the outcome is unknown.
+        :raises ApiUnavailable: when it does not answer; the outcome is unknown.
         """
         ...
 
@@ -56,6 +56,6 @@ class PayApi(Protocol):
         """Yield server-sent events as they come.
 
         :raises ApiRefused: when the link opens nothing.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         ...

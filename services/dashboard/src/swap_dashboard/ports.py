@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from swap_dashboard.domain.accounts import Account, Membership, Session
-from swap_dashboard.domain.throttling import Counted
+from swap_dashboard.domain.throttling import FailureCounter
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], UUID]
@@ -20,7 +20,7 @@ class EmailTaken(Exception):
     """There is an account of this email already."""
 
 
-class ApiAway(Exception):
+class ApiUnavailable(Exception):
     """The api does not answer, or answers that it cannot now."""
 
 
@@ -38,7 +38,7 @@ class ApiRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ApiAnswer:
     """What the api answers: the data, and where it is a part of a list, how many there are."""
 
     data: Any
@@ -81,18 +81,18 @@ class NewMembership:
 class MemberApi(Protocol):
     """The api as one member may use it."""
 
-    async def get(self, path: str, query: Mapping[str, Any] | None = None) -> Answered:
+    async def get(self, path: str, query: Mapping[str, Any] | None = None) -> ApiAnswer:
         """
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer.
+        :raises ApiUnavailable: when it does not answer.
         """
         ...
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> ApiAnswer:
         """Send an order, once.
 
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer; the outcome is unknown.
+        :raises ApiUnavailable: when it does not answer; the outcome is unknown.
         """
         ...
 
@@ -102,7 +102,7 @@ class MemberApi(Protocol):
         """Yield server-sent events as they come.
 
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer.
+        :raises ApiUnavailable: when it does not answer.
         """
         ...
 
@@ -117,7 +117,7 @@ class Api(Protocol):
 
         :param address: of the client: the api limits the rate of each address.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         ...
 
@@ -125,12 +125,12 @@ class Api(Protocol):
         """
         :param address: of the client, as for `inspect`.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         ...
 
 
-class BenchAway(Exception):
+class BenchUnavailable(Exception):
     """The test bench does not answer."""
 
 
@@ -166,12 +166,12 @@ class BenchFacts:
 class Bench(Protocol):
     """Plays the users of test apps, as their swaps' recipients say.
 
-    Every method raises BenchAway when it does not answer.
+    Every method raises BenchUnavailable when it does not answer.
     """
 
     async def facts(self) -> BenchFacts: ...
 
-    async def plays(self, app_id: str) -> bool:
+    async def has_key_of(self, app_id: str) -> bool:
         """Return whether it has a key of the app."""
         ...
 
@@ -285,10 +285,10 @@ class SignInLinks(Protocol):
 
 
 class Throttle(Protocol):
-    async def begin(self, counted: Sequence[Counted], at: datetime) -> datetime | None:
+    async def begin(self, counted: Sequence[FailureCounter], at: datetime) -> datetime | None:
         """Count an attempt as failed before it is made; return until when it is refused."""
         ...
 
-    async def succeed(self, counted: Sequence[Counted]) -> None: ...
+    async def succeed(self, counted: Sequence[FailureCounter]) -> None: ...
 
     async def forget(self, before: datetime) -> int: ...

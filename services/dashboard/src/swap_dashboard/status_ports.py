@@ -14,7 +14,7 @@ class StatusApi(Protocol):
 
     async def networks(self) -> Sequence[NetworkStatus]:
         """
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         ...
 

@@ -33,7 +33,9 @@ async def _an_app(dashboard: Dashboard, api: Api) -> tuple[Browser, str, str]:
 
 async def test_log_shows_a_refused_request_with_its_body(dashboard: Dashboard, api: Api) -> None:
     browser, app, key = await _an_app(dashboard, api)
-    refused = api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE, "signature": "0x1"})
+    refused = api.call_api(
+        key, "POST", "/api/v2/swaps", {"source_network": HOSTILE, "signature": "0x1"}
+    )
     id = refused.headers["x-request-id"]
 
     page = await _shown(browser, f"/apps/{app}/requests", id)
@@ -53,7 +55,7 @@ async def test_log_links_a_request_without_a_body_to_its_swap(
 ) -> None:
     browser, app, key = await _an_app(dashboard, api)
     swap = uuid4()
-    api.ask(key, "GET", f"/api/v2/swaps/{swap}")
+    api.call_api(key, "GET", f"/api/v2/swaps/{swap}")
 
     page = await _shown(browser, f"/apps/{app}/requests", "GET /api/v2/swaps/{swapId}")
 
@@ -79,7 +81,7 @@ async def test_log_is_filtered_by_the_query_of_the_url(
     dashboard: Dashboard, api: Api, query: str, *, is_found: bool
 ) -> None:
     browser, app, key = await _an_app(dashboard, api)
-    id = api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
+    id = api.call_api(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
     await _shown(browser, f"/apps/{app}/requests", id)
 
     page = await browser.get(f"/apps/{app}/requests?{query}")
@@ -98,7 +100,7 @@ async def test_log_hides_the_requests_of_the_test_bench(
             bench = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "test bench"})["key"]
             path = f"/apps/{app}/requests"
             own, polled = [
-                api.ask(one, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
+                api.call_api(one, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
                 for one in (key, bench)
             ]
             everything = await _shown(browser, f"{path}?bench=show", polled)
@@ -119,7 +121,7 @@ async def test_log_is_paged(dashboard: Dashboard, api: Api) -> None:
     ids: list[str] = []
     while len(ids) < 55:  # within the bound of a second
         for _ in range(11):
-            ids.append(api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"])
+            ids.append(api.call_api(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"])
         await _shown(browser, f"/apps/{app}/requests", ids[-1])
 
     first = (await browser.get(f"/apps/{app}/requests?failed=yes")).text
@@ -133,7 +135,7 @@ async def test_log_is_paged(dashboard: Dashboard, api: Api) -> None:
 
 async def test_log_of_another_organization_is_not_shown(dashboard: Dashboard, api: Api) -> None:
     owner, app, key = await _an_app(dashboard, api)
-    id = api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
+    id = api.call_api(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
     await _shown(owner, f"/apps/{app}/requests", id)
     other, other_app, _ = await _an_app(dashboard, api)
 

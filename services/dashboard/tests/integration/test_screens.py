@@ -142,7 +142,7 @@ async def _create_data(
 def _keys(api: Api, app: str) -> str:
     """Create keys of each kind, and return the id of the secret one."""
     made = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})
-    api.ask(made["key"], "POST", "/api/v2/swaps", {"source_network": HOSTILE})
+    api.call_api(made["key"], "POST", "/api/v2/swaps", {"source_network": HOSTILE})
     origins = ["https://shop.example", f"https://{'long-' * 10}name.shop.example:8443"]
     for label, allowed in (("checkout page", origins), ("W" * 60, [])):
         body = {"kind": "publishable", "label": label, "allowed_origins": allowed}
@@ -216,11 +216,11 @@ def _send_requests(api: Api, app: str, swap: str) -> None:
         **{"destination_network": "BASE_DEVNET", "destination_token": "USDT"},
         "destination_address": RECEIVER,
     }
-    api.ask(key, "GET", f"/api/v2/swaps/{swap}")
-    api.ask(key, "GET", "/api/v2/networks")
-    api.ask(key, "POST", "/api/v2/swaps", order)
-    api.ask(key, "GET", f"/api/v2/swaps/{UUID(int=7)}")
-    api.ask(key, "GET", "/api/v2/swaps")
+    api.call_api(key, "GET", f"/api/v2/swaps/{swap}")
+    api.call_api(key, "GET", "/api/v2/networks")
+    api.call_api(key, "POST", "/api/v2/swaps", order)
+    api.call_api(key, "GET", f"/api/v2/swaps/{UUID(int=7)}")
+    api.call_api(key, "GET", "/api/v2/swaps")
 
 
 async def sign_in(page: Page, site: Site) -> None:

@@ -7,8 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from swap_dashboard.http.bench import default_asset, unmet
-from swap_dashboard.ports import Answered, Bench, BenchAway, BenchRefused, MemberApi, Outcome
+from swap_dashboard.http.bench import default_asset, unmet_requirements
+from swap_dashboard.ports import (
+    ApiAnswer,
+    Bench,
+    BenchRefused,
+    BenchUnavailable,
+    MemberApi,
+    Outcome,
+)
 from swap_dashboard.usecases.join_bench import JoinBench
 
 APP = {"id": "a", "name": "web"}
@@ -25,12 +32,12 @@ class Recorder:
         self._is_played = is_played
         self._trouble = trouble
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> ApiAnswer:
         self.calls.append(path)
         self.body = body
-        return Answered({"id": "k", "key": "svc_test_1"}, None, False)
+        return ApiAnswer({"id": "k", "key": "svc_test_1"}, None, False)
 
-    async def plays(self, app_id: str) -> bool:
+    async def has_key_of(self, app_id: str) -> bool:
         return self._is_played
 
     async def add(self, app_id: str, api_key: str) -> None:
@@ -52,7 +59,7 @@ class TestJoining:
         assert both.calls == ["/apps/a/keys", "add", "/apps/a"]
         assert both.body == {"swap_lifetime_seconds": 45}  # the name was read earlier
 
-    @pytest.mark.parametrize("trouble", [BenchAway(), BenchRefused("no")])
+    @pytest.mark.parametrize("trouble", [BenchUnavailable(), BenchRefused("no")])
     async def test_revokes_the_key_when_the_bench_does_not_accept_it(
         self, trouble: Exception
     ) -> None:
@@ -94,7 +101,7 @@ FAILING = Outcome(
 def test_form_names_the_fields_that_prevent_the_outcome(
     outcome: Outcome, fields: dict[str, str], unmet_fields: list[str]
 ) -> None:
-    assert list(unmet(fields, outcome)) == unmet_fields
+    assert list(unmet_requirements(fields, outcome)) == unmet_fields
 
 
 @pytest.mark.parametrize(

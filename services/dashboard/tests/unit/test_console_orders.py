@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from swap_dashboard.console.domain.sessions import (
-    CONFIRMED_WITHIN,
+    CONFIRMATION_TIMEOUT,
     ORDERS_MAX,
     OperatorSession,
     OrderDraft,
@@ -38,14 +38,14 @@ def test_orders_are_equal_by_service_path_and_body() -> None:
 
 @pytest.mark.parametrize("state", SENT)
 def test_sent_order_is_never_replaced(state: OrderState) -> None:
-    order, late = an_order(state), NOW + 2 * CONFIRMED_WITHIN
+    order, late = an_order(state), NOW + 2 * CONFIRMATION_TIMEOUT
 
     assert not order.may_be_replaced(late, is_same=True)
     assert not order.may_be_replaced(late, is_same=False)
 
 
 def test_unsent_or_refused_order_is_replaced_by_a_correction() -> None:
-    soon, late = NOW + timedelta(seconds=1), NOW + 2 * CONFIRMED_WITHIN
+    soon, late = NOW + timedelta(seconds=1), NOW + 2 * CONFIRMATION_TIMEOUT
 
     assert not an_order().may_be_replaced(soon, is_same=True)
     assert an_order().may_be_replaced(soon, is_same=False)

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from swap_dashboard.console.adapters.memory import MemoryAttempts, MemorySessions
-from swap_dashboard.console.domain.attempts import FREE
-from swap_dashboard.console.ports import Identity, OperatorApi, ServiceAway, ServiceName
+from swap_dashboard.console.domain.attempts import FREE_FAILURES
+from swap_dashboard.console.ports import Identity, OperatorApi, ServiceName, ServiceUnavailable
 from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -24,7 +24,7 @@ class Services:
 
     async def identify(self, token: str) -> Identity | None:
         if self.is_unavailable:
-            raise ServiceAway(ServiceName.SETTLER)
+            raise ServiceUnavailable(ServiceName.SETTLER)
         return Identity("ann", "operator") if token == "ann's" else None
 
     def as_operator(self, token: str) -> OperatorApi:
@@ -53,8 +53,8 @@ async def test_attempts_while_services_are_unavailable_do_not_lock_out(
     services: Services, sign_in: SignIn
 ) -> None:
     services.is_unavailable = True
-    for _ in range(FREE + 3):
-        with pytest.raises(ServiceAway):
+    for _ in range(FREE_FAILURES + 3):
+        with pytest.raises(ServiceUnavailable):
             await sign_in("ann's", **FROM)
     services.is_unavailable = False
 
@@ -64,11 +64,11 @@ async def test_attempts_while_services_are_unavailable_do_not_lock_out(
 async def test_attempt_while_services_are_unavailable_keeps_earlier_failures(
     services: Services, sign_in: SignIn
 ) -> None:
-    for _ in range(FREE):
+    for _ in range(FREE_FAILURES):
         with pytest.raises(SignInRefused):
             await sign_in("wrong", **FROM)
     services.is_unavailable = True
-    with pytest.raises(ServiceAway):
+    with pytest.raises(ServiceUnavailable):
         await sign_in("wrong", **FROM)
     services.is_unavailable = False
 
@@ -80,7 +80,7 @@ async def test_attempt_while_services_are_unavailable_keeps_earlier_failures(
 
 def test_take_back_keeps_the_pause_of_other_failures() -> None:
     attempts, address = MemoryAttempts(), FROM["address"]
-    for _ in range(FREE + 1):
+    for _ in range(FREE_FAILURES + 1):
         assert attempts.begin(address, NOW) is None
     later = NOW + timedelta(seconds=2)
     assert attempts.begin(address, later) is None

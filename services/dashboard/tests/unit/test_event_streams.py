@@ -18,13 +18,13 @@ async def endless() -> AsyncGenerator[bytes, None]:
 async def test_stream_ends_and_releases_its_slot_once_the_right_is_revoked() -> None:
     slots, rights, sent = StreamSlots(per_holder=1), iter([True, True, False]), []
 
-    async def still_may() -> bool:
+    async def is_permitted() -> bool:
         return next(rights)
 
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
 
-    stream = await open_stream(endless(), slots, "ada", still_may=still_may)
+    stream = await open_stream(endless(), slots, "ada", is_permitted=is_permitted)
     await stream({"type": "http", "asgi": {"spec_version": "2.4"}}, _never, send)
 
     assert b"".join(sent) == b"1 2 3 "

@@ -25,9 +25,9 @@ NOW = datetime(2026, 11, 25, tzinfo=UTC)
     ("answer", "state", "words"),
     [
         ({"stops": [], "nothing_is_signed": True}, OrderState.DONE, ""),
-        ({"stops": [], "nothing_is_signed": False}, OrderState.NOT_OVER, STILL_SIGNED),
+        ({"stops": [], "nothing_is_signed": False}, OrderState.ACTION_REQUIRED, STILL_SIGNED),
         ({"paid_elsewhere": []}, OrderState.DONE, ""),
-        ({"paid_elsewhere": ["1", "2"]}, OrderState.NOT_OVER, PAID_EXTERNALLY + "1, 2"),
+        ({"paid_elsewhere": ["1", "2"]}, OrderState.ACTION_REQUIRED, PAID_EXTERNALLY + "1, 2"),
     ],
 )
 async def test_order_that_needs_a_follow_up_is_not_shown_as_done(

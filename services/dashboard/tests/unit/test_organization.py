@@ -12,7 +12,7 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.visitors import Member, Visitors
-from swap_dashboard.ports import Answered
+from swap_dashboard.ports import ApiAnswer
 
 APP = "00000000-0000-0000-0000-000000000001"
 
@@ -23,9 +23,9 @@ class Orders:
     def __init__(self) -> None:
         self.sent: list[tuple[str, Any]] = []
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> ApiAnswer:
         self.sent.append((path, body))
-        return Answered({})
+        return ApiAnswer({})
 
     async def read(self, _: Request) -> tuple[Member, Mapping[str, str]]:
         apps = [{"id": APP, "name": "web", "swap_lifetime_seconds": 900}]

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from swap_dashboard.adapters.api import send
 from swap_dashboard.http.paging import Page, place_of
-from swap_dashboard.ports import Answered
+from swap_dashboard.ports import ApiAnswer
 
 NEXT = '</management/v1/x?page_size=2&starting_after=WzFd>; rel="next"'
 
@@ -27,15 +27,15 @@ async def test_answer_has_the_place_of_its_next_link() -> None:
     ("answered", "after"),
     [
         (
-            Answered([{"id": "1"}], None, has_more=True, next="WzFd"),
+            ApiAnswer([{"id": "1"}], None, has_more=True, next="WzFd"),
             "/x?kind=fee&starting_after=WzFd",
         ),
-        (Answered([{"id": "1"}], None, has_more=True), "/x?kind=fee&starting_after=1"),
-        (Answered([{"id": "1"}]), None),
+        (ApiAnswer([{"id": "1"}], None, has_more=True), "/x?kind=fee&starting_after=1"),
+        (ApiAnswer([{"id": "1"}]), None),
     ],
 )
 def test_next_page_starts_after_the_named_place_or_the_last_row(
-    answered: Answered, after: str | None
+    answered: ApiAnswer, after: str | None
 ) -> None:
     page = Page.behind("/x", "WzBd", answered, {"kind": "fee"})
 

@@ -22,7 +22,7 @@ from swap_dashboard.http.pay_view import (
     qr_code,
     refund_words,
     stages,
-    waits_for,
+    waiting_text,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -174,15 +174,15 @@ class TestWaitingTexts:
     ) -> None:
         swap = a_swap(status=status, transactions=transactions, requested_amount=1.0)
 
-        assert waits_for(swap, NOW) == text
+        assert waiting_text(swap, NOW) == text
         assert text in texts()["en"]["waits"]
 
     def test_ask_for_no_rest_of_a_partial_deposit_after_the_deadline(self) -> None:
         part = [a_transaction("input", amount=0.4)]
         late = a_swap(transactions=part, requested_amount=1.0, expires_at=NOW.isoformat())
 
-        assert waits_for(late, NOW - timedelta(minutes=1)) == "part"
-        assert waits_for(late, NOW) == "part_late"
+        assert waiting_text(late, NOW - timedelta(minutes=1)) == "part"
+        assert waiting_text(late, NOW) == "part_late"
         assert "do not send the rest" in texts()["en"]["waits"]["part_late"]
 
 

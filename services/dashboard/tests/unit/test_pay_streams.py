@@ -18,8 +18,8 @@ from swap_dashboard.adapters.pay_api import HttpPayApi
 from swap_dashboard.http.pay import PayPages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.stream_slots import StreamSlots
-from swap_dashboard.pay_ports import Payer, Read
-from swap_dashboard.ports import ApiAway, ApiRefused
+from swap_dashboard.pay_ports import Payer, ReadSwap
+from swap_dashboard.ports import ApiRefused, ApiUnavailable
 from tests.support.serving import served
 from tests.support.waiting import until
 
@@ -59,9 +59,9 @@ class Api:
     async def swap(self, payer: Payer) -> Mapping[str, Any]:
         raise NotImplementedError
 
-    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> Read:
+    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> ReadSwap:
         self.known_tags.append(known_tag)
-        return Read(b"{}", '"tag"')
+        return ReadSwap(b"{}", '"tag"')
 
     async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
         raise NotImplementedError
@@ -108,7 +108,7 @@ class TestStreams:
 
         api.refusal = ApiRefused(404, "NOT_FOUND", "There is nothing")
         unknown = await follow(browser)
-        api.refusal = ApiAway("ReadTimeout")
+        api.refusal = ApiUnavailable("ReadTimeout")
         away = await follow(browser)
         api.refusal = None
         found = await follow(browser)

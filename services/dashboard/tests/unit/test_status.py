@@ -17,7 +17,7 @@ from swap_dashboard.domain.status import (
     route_state,
     to_good_share,
 )
-from swap_dashboard.ports import ApiAway
+from swap_dashboard.ports import ApiUnavailable
 from swap_dashboard.usecases.record_status import ReadStatus, RecordStatus
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -93,7 +93,7 @@ class CountingApi:
     async def networks(self) -> Sequence[NetworkStatus]:
         self.calls += 1
         if self.networks_now is None:
-            raise ApiAway("ConnectError")
+            raise ApiUnavailable("ConnectError")
         return self.networks_now
 
 
@@ -148,4 +148,4 @@ async def test_unanswered_read_records_only_the_service_as_unavailable() -> None
 
     await RecordStatus(read, history, clock=lambda: NOW)()
 
-    assert history.seen == {"": frozenset({Trouble.AWAY})}
+    assert history.seen == {"": frozenset({Trouble.UNAVAILABLE})}

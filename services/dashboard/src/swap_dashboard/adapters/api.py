@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import httpx
 
 from swap_dashboard.adapters.api_client import data_of, open_client, request, stream_events
-from swap_dashboard.ports import Answered, Invitation, MemberToken, NewMembership
+from swap_dashboard.ports import ApiAnswer, Invitation, MemberToken, NewMembership
 
 BASE: Final = "/management/v1"
 CONNECTIONS_MAX: Final = 100
@@ -73,21 +73,23 @@ class HttpMemberApi:
         self._streams = streams
         self._headers = {"Authorization": f"Bearer {token}"}
 
-    async def get(self, path: str, query: Mapping[str, Any] | None = None) -> Answered:
-        params = filled(query)
+    async def get(self, path: str, query: Mapping[str, Any] | None = None) -> ApiAnswer:
+        params = without_empty(query)
         return await send(self._client, "GET", path, params=params, headers=self._headers)
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> ApiAnswer:
         headers = {**self._headers, "Idempotency-Key": str(uuid4())}
         return await send(self._client, "POST", path, json=dict(body or {}), headers=headers)
 
     def stream(
         self, path: str, last_event_id: str, query: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[bytes, None]:
-        return stream_events(self._streams, path, last_event_id, self._headers, filled(query))
+        return stream_events(
+            self._streams, path, last_event_id, self._headers, without_empty(query)
+        )
 
 
-def filled(query: Mapping[str, Any] | None) -> dict[str, Any]:
+def without_empty(query: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the parameters that have a value."""
     return {name: value for name, value in (query or {}).items() if value not in (None, "")}
 
@@ -97,14 +99,14 @@ def to_token(row: Mapping[str, Any]) -> MemberToken:
     return MemberToken(row["token"], UUID(row["id"]), datetime.fromisoformat(row["expires_at"]))
 
 
-async def send(client: httpx.AsyncClient, method: str, path: str, **options: Any) -> Answered:
+async def send(client: httpx.AsyncClient, method: str, path: str, **options: Any) -> ApiAnswer:
     """
     :raises ApiRefused: when the api refuses.
-    :raises ApiAway: when it does not answer, or cannot now.
+    :raises ApiUnavailable: when it does not answer, or cannot now.
     """
     answer = await request(client, method, path, **options)
     data = data_of(answer)
     total = answer.headers.get("x-total-count")
     following = answer.links.get("next", {}).get("url", "")
     place = dict(parse_qsl(urlsplit(following).query)).get("starting_after", "")
-    return Answered(data, int(total) if total else None, bool(following), place)
+    return ApiAnswer(data, int(total) if total else None, bool(following), place)

@@ -9,7 +9,7 @@ import httpx
 import orjson
 
 from swap_dashboard import observe
-from swap_dashboard.ports import ApiAway, ApiRefused
+from swap_dashboard.ports import ApiRefused, ApiUnavailable
 from swap_runtime.postgres.database import forbid_open_transaction
 
 UNAVAILABLE: Final = 500  # from here on the api is unavailable for all callers
@@ -31,14 +31,14 @@ async def request(
     client: httpx.AsyncClient, method: str, path: str, **options: Any
 ) -> httpx.Response:
     """
-    :raises ApiAway: when the api does not answer.
+    :raises ApiUnavailable: when the api does not answer.
     """
     forbid_open_transaction("the api")
     try:
         return await client.request(method, path, **options)
     except httpx.HTTPError as error:
-        observe.api_away(path, error)
-        raise ApiAway(type(error).__name__) from error
+        observe.api_unavailable(path, error)
+        raise ApiUnavailable(type(error).__name__) from error
 
 
 async def stream_events(
@@ -51,33 +51,33 @@ async def stream_events(
     """Yield server-sent events as they come.
 
     :raises ApiRefused: when the api refuses.
-    :raises ApiAway: when it does not answer, or ends in the middle.
+    :raises ApiUnavailable: when it does not answer, or ends in the middle.
     """
-    every = {**headers, "Accept": "text/event-stream", "Last-Event-ID": last_event_id}
+    all_headers = {**headers, "Accept": "text/event-stream", "Last-Event-ID": last_event_id}
     try:
-        async with client.stream("GET", path, headers=every, params=params) as answer:
+        async with client.stream("GET", path, headers=all_headers, params=params) as answer:
             if answer.is_error:
                 await answer.aread()
                 data_of(answer)
             async for piece in answer.aiter_raw():
                 yield piece
     except httpx.HTTPError as error:
-        observe.api_away(path, error)
-        raise ApiAway(type(error).__name__) from error
+        observe.api_unavailable(path, error)
+        raise ApiUnavailable(type(error).__name__) from error
 
 
 def data_of(answer: httpx.Response) -> Any:
     """
     :raises ApiRefused: when the answer is a refusal.
-    :raises ApiAway: when the api cannot answer now.
+    :raises ApiUnavailable: when the api cannot answer now.
     """
     try:
         content = orjson.loads(answer.content)
     except orjson.JSONDecodeError:
-        raise ApiAway(f"the api answered {answer.status_code} and no JSON") from None
+        raise ApiUnavailable(f"the api answered {answer.status_code} and no JSON") from None
     error = content.get("error")
     if error is None:
         return content.get("data")
     if answer.status_code >= UNAVAILABLE:
-        raise ApiAway(str(error["code"]))
+        raise ApiUnavailable(str(error["code"]))
     raise ApiRefused(answer.status_code, error["code"], error["message"], error["metadata"])

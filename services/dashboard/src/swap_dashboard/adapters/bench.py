@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpx
 import orjson
 
-from swap_dashboard.ports import BenchAway, BenchFacts, BenchRefused, Outcome
+from swap_dashboard.ports import BenchFacts, BenchRefused, BenchUnavailable, Outcome
 
 ANSWER_SECONDS: Final = 5
 OUTCOME_FIELDS: Final = tuple(one.name for one in fields(Outcome))
@@ -23,7 +23,7 @@ class HttpBench:
         )
 
     async def facts(self) -> BenchFacts:
-        content = await self._ask("GET", "/bench/outcomes")
+        content = await self._request("GET", "/bench/outcomes")
         return BenchFacts(
             outcomes=[
                 Outcome(**{name: one[name] for name in OUTCOME_FIELDS if name in one})
@@ -33,16 +33,16 @@ class HttpBench:
             receiver_url=content["receiver_url"],
         )
 
-    async def plays(self, app_id: str) -> bool:
-        return bool((await self._ask("GET", f"/bench/apps/{app_id}"))["is_played"])
+    async def has_key_of(self, app_id: str) -> bool:
+        return bool((await self._request("GET", f"/bench/apps/{app_id}"))["is_played"])
 
     async def add(self, app_id: str, api_key: str) -> None:
-        await self._ask("POST", f"/bench/apps/{app_id}", json={"api_key": api_key})
+        await self._request("POST", f"/bench/apps/{app_id}", json={"api_key": api_key})
 
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _ask(self, method: str, path: str, **options: Any) -> Mapping[str, Any]:
+    async def _request(self, method: str, path: str, **options: Any) -> Mapping[str, Any]:
         """
         :raises BenchRefused: when it answers no.
         """
@@ -50,9 +50,9 @@ class HttpBench:
             answer = await self._client.request(method, path, **options)
             content: Mapping[str, Any] = orjson.loads(answer.content)
         except (httpx.HTTPError, orjson.JSONDecodeError) as error:
-            raise BenchAway(type(error).__name__) from error
+            raise BenchUnavailable(type(error).__name__) from error
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY:
             raise BenchRefused(str(content.get("error")))
         if answer.is_error:
-            raise BenchAway(str(answer.status_code))
+            raise BenchUnavailable(str(answer.status_code))
         return content

@@ -10,7 +10,7 @@ import pyotp
 
 ISSUER: Final = "Swap"
 STEP_SECONDS: Final = 30
-NEAR: Final = (-1, 0, 1)  # clocks differ, and people type slowly
+ADJACENT_STEPS: Final = (-1, 0, 1)  # clocks differ, and people type slowly
 
 
 class TimeCodes:
@@ -24,8 +24,8 @@ class TimeCodes:
         present, codes = int(at.timestamp()) // STEP_SECONDS, pyotp.TOTP(secret)
         # All of them are compared, so that the time reveals nothing.
         found = [
-            present + near
-            for near in NEAR
-            if hmac.compare_digest(codes.generate_otp(present + near).encode(), code.encode())
+            present + offset
+            for offset in ADJACENT_STEPS
+            if hmac.compare_digest(codes.generate_otp(present + offset).encode(), code.encode())
         ]
         return found[0] if found else None

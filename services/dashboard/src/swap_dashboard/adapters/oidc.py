@@ -17,7 +17,7 @@ from joserfc.jwk import KeySet
 
 from swap_dashboard import observe
 from swap_dashboard.domain.oidc import OidcRequest
-from swap_dashboard.oidc_ports import ProviderAway, ProviderRefused
+from swap_dashboard.oidc_ports import ProviderRefused, ProviderUnavailable
 from swap_dashboard.ports import Clock
 from swap_runtime.postgres.database import forbid_open_transaction
 
@@ -52,7 +52,7 @@ class OpenIdProvider:
 
     async def authorization_url(self, request: OidcRequest) -> str:
         """
-        :raises ProviderAway: when the provider does not answer.
+        :raises ProviderUnavailable: when the provider does not answer.
         """
         metadata = await self._metadata()
         url: str = prepare_grant_uri(
@@ -71,11 +71,11 @@ class OpenIdProvider:
     async def verified_email(self, request: OidcRequest, code: str) -> str:
         """Exchange a code, and return the email that the provider has verified.
 
-        :raises ProviderAway: when the provider does not answer.
+        :raises ProviderUnavailable: when the provider does not answer.
         :raises ProviderRefused: when a check fails, or the email is not verified.
         """
         metadata = await self._metadata()
-        tokens = await self._ask(
+        tokens = await self._request(
             "POST",
             metadata["token_endpoint"],
             data={
@@ -86,10 +86,10 @@ class OpenIdProvider:
             },
             auth=httpx.BasicAuth(self._client_id, self._client_secret),
         )
-        keys = await self._ask("GET", metadata["jwks_uri"])
+        keys = await self._request("GET", metadata["jwks_uri"])
         subject = self._subject_of(tokens, keys, request)
         headers = {"Authorization": f"Bearer {tokens.get('access_token', '')}"}
-        person = await self._ask("GET", metadata["userinfo_endpoint"], headers=headers)
+        person = await self._request("GET", metadata["userinfo_endpoint"], headers=headers)
         if person.get("sub") != subject:
             raise ProviderRefused("the user info is about another person")
         email = person.get("email")
@@ -124,30 +124,30 @@ class OpenIdProvider:
         return str(claims["sub"])
 
     async def _metadata(self) -> Document:
-        metadata = await self._ask("GET", get_well_known_url(self._issuer, external=True))
+        metadata = await self._request("GET", get_well_known_url(self._issuer, external=True))
         # Another issuer's configuration under this address is a mix-up.
         if metadata.get("issuer") != self._issuer:
-            raise ProviderAway("the configuration names another issuer")
+            raise ProviderUnavailable("the configuration names another issuer")
         if not all(isinstance(metadata.get(name), str) for name in ENDPOINTS):
-            raise ProviderAway("the configuration lacks an endpoint")
+            raise ProviderUnavailable("the configuration lacks an endpoint")
         return metadata
 
-    async def _ask(self, method: str, url: str, **options: Any) -> Document:
+    async def _request(self, method: str, url: str, **options: Any) -> Document:
         forbid_open_transaction("the identity provider")
         try:
             answer = await self._client.request(method, url, **options)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            observe.provider_away(type(error).__name__)
-            raise ProviderAway(type(error).__name__) from error
+            observe.provider_unavailable(type(error).__name__)
+            raise ProviderUnavailable(type(error).__name__) from error
         if answer.status_code in range(400, 500):
             raise ProviderRefused(f"the provider answers {answer.status_code}")
         if answer.status_code != httpx.codes.OK or len(answer.content) > ANSWER_BYTES_MAX:
-            observe.provider_away(str(answer.status_code))
-            raise ProviderAway(f"the provider answers {answer.status_code}")
+            observe.provider_unavailable(str(answer.status_code))
+            raise ProviderUnavailable(f"the provider answers {answer.status_code}")
         try:
             document = orjson.loads(answer.content)
         except orjson.JSONDecodeError:
-            raise ProviderAway("the provider answers no JSON") from None
+            raise ProviderUnavailable("the provider answers no JSON") from None
         if not isinstance(document, dict):
-            raise ProviderAway("the provider answers no object")
+            raise ProviderUnavailable("the provider answers no object")
         return document

@@ -8,7 +8,7 @@ from typing import Final
 from argon2 import PasswordHasher, Type, profiles
 from argon2.exceptions import InvalidHashError, VerificationError
 
-AT_ONCE: Final = 2  # each takes 64 MiB, and a core
+CONCURRENT_MAX: Final = 2  # each takes 64 MiB, and a core
 
 
 class Argon2Passwords:
@@ -16,16 +16,18 @@ class Argon2Passwords:
         self._hasher = hasher or PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
         assert self._hasher.type is Type.ID
         # Compared with where there is no account, so that an answer takes as long.
-        self._decoy = self._hasher.hash("no password is this one")
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._dummy_hash = self._hasher.hash("no password is this one")
+        self._slots = asyncio.Semaphore(CONCURRENT_MAX)
 
     async def hash(self, password: str) -> str:
-        async with self._turn:
+        async with self._slots:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def matches(self, password_hash: str | None, password: str) -> bool:
-        async with self._turn:
-            is_same = await asyncio.to_thread(self._is_same, password_hash or self._decoy, password)
+        async with self._slots:
+            is_same = await asyncio.to_thread(
+                self._is_same, password_hash or self._dummy_hash, password
+            )
         return is_same and password_hash is not None
 
     def _is_same(self, password_hash: str, password: str) -> bool:

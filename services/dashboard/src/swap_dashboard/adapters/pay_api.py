@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx
 
 from swap_dashboard.adapters.api_client import data_of, open_client, request, stream_events
-from swap_dashboard.pay_ports import Payer, Read
+from swap_dashboard.pay_ports import Payer, ReadSwap
 
 BASE: Final = "/pay/v1/swaps"
 READS_MAX: Final = 200
@@ -28,15 +28,15 @@ class HttpPayApi:
         swap: Mapping[str, Any] = data_of(answer)
         return swap
 
-    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> Read:
+    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> ReadSwap:
         params = {"source_address": source_address} if source_address else {}
         headers = {"If-None-Match": known_tag} if known_tag else {}
         answer = await self._send("GET", payer, params=params, headers=headers)
         tag = answer.headers.get("etag", "")
         if answer.status_code == HTTPStatus.NOT_MODIFIED:
-            return Read(b"", tag, is_unchanged=True)
+            return ReadSwap(b"", tag, is_unchanged=True)
         data_of(answer)
-        return Read(answer.content, tag)
+        return ReadSwap(answer.content, tag)
 
     async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
         return data_of(await self._send("POST", payer, what, json=dict(body)))
@@ -59,8 +59,8 @@ class HttpPayApi:
         **options: Any,
     ) -> httpx.Response:
         path = f"{BASE}/{payer.swap_id}" + (f"/{what}" if what else "")
-        every = {**_headers(payer), **(headers or {})}
-        return await request(self._client, method, path, headers=every, **options)
+        all_headers = {**_headers(payer), **(headers or {})}
+        return await request(self._client, method, path, headers=all_headers, **options)
 
 
 def _headers(payer: Payer) -> dict[str, str]:

@@ -12,7 +12,7 @@ from swap_dashboard.domain.accounts import Session
 from swap_runtime.postgres.database import Engine, execute_alone, reading
 from swap_runtime.postgres.sql import Row
 
-SEEN_NOTED_AFTER: Final = timedelta(minutes=1)  # so that not every request is a write
+LAST_SEEN_INTERVAL: Final = timedelta(minutes=1)  # so that not every request is a write
 
 
 class PostgresSessions:
@@ -44,8 +44,8 @@ class PostgresSessions:
             row = (await connection.execute(statements.FIND_SESSION, values)).one_or_none()
         if row is None:
             return None
-        if is_use and row.last_seen_at < at - SEEN_NOTED_AFTER:
-            await execute_alone(self._engine, statements.NOTE_SEEN, {"id": row.id, "at": at})
+        if is_use and row.last_seen_at < at - LAST_SEEN_INTERVAL:
+            await execute_alone(self._engine, statements.UPDATE_LAST_SEEN, {"id": row.id, "at": at})
         return _to_session(row)
 
     async def list_open(

@@ -82,7 +82,7 @@ SELECT {SESSION} FROM session JOIN account ON account.id = session.account_id
 WHERE session.token_hash = :token_hash AND session.expires_at > :at
   AND session.last_seen_at > :idle_since
 """)
-NOTE_SEEN: Final = sql("UPDATE session SET last_seen_at = :at WHERE id = :id")
+UPDATE_LAST_SEEN: Final = sql("UPDATE session SET last_seen_at = :at WHERE id = :id")
 OPEN_SESSIONS: Final = sql(f"""
 SELECT {SESSION} FROM session JOIN account ON account.id = session.account_id
 WHERE session.account_id = :account_id AND session.expires_at > :at

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from swap_dashboard.adapters.api_client import data_of, open_client, request
 from swap_dashboard.domain.status import NetworkStatus
-from swap_dashboard.ports import ApiAway, ApiRefused
+from swap_dashboard.ports import ApiRefused, ApiUnavailable
 
 PATH: Final = "/public/v1/status"
 CONNECTIONS_MAX: Final = 4
@@ -22,12 +22,12 @@ class HttpStatusApi:
 
     async def networks(self) -> Sequence[NetworkStatus]:
         """
-        :raises ApiAway: when the api does not answer, or refuses so many requests.
+        :raises ApiUnavailable: when the api does not answer, or refuses so many requests.
         """
         try:
             data = data_of(await request(self._client, "GET", PATH))
         except ApiRefused as refused:
-            raise ApiAway(refused.code) from refused
+            raise ApiUnavailable(refused.code) from refused
         return [_to_status(one) for one in data["networks"]]
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from swap_dashboard.adapters import statements
-from swap_dashboard.domain.throttling import FORGOTTEN_AFTER, PAUSE_MAX, Counted
+from swap_dashboard.domain.throttling import FORGOTTEN_AFTER, PAUSE_MAX, FailureCounter
 from swap_runtime.postgres.database import Engine, execute_alone, transaction
 
 
@@ -14,7 +14,7 @@ class PostgresThrottle:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def begin(self, counted: Sequence[Counted], at: datetime) -> datetime | None:
+    async def begin(self, counted: Sequence[FailureCounter], at: datetime) -> datetime | None:
         blocked: list[datetime] = []
         async with transaction(self._engine) as connection:
             for one in counted:
@@ -30,7 +30,7 @@ class PostgresThrottle:
                     blocked.append(until)
         return max(blocked, default=None)
 
-    async def succeed(self, counted: Sequence[Counted]) -> None:
+    async def succeed(self, counted: Sequence[FailureCounter]) -> None:
         by_email, by_address = counted
         async with transaction(self._engine) as connection:
             connection.post(statements.CLEAR_FAILURES, {"key": by_email.key})

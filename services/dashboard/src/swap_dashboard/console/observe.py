@@ -13,13 +13,15 @@ log = structlog.get_logger()
 
 SIGN_INS = counter("console_sign_ins", "Attempts of operators to sign in, by outcome", ["outcome"])
 ORDERS = counter("console_orders", "Orders that operators confirmed, by outcome", ["outcome"])
-SERVICE_AWAY = counter("console_service_away", "Requests that a service did not answer", ["name"])
+SERVICE_UNAVAILABLE = counter(
+    "console_service_away", "Requests that a service did not answer", ["name"]
+)
 begin_at_zero(SIGN_INS, ("done", "failed", "blocked"))
 
 
 def services_listed(services: Collection[str]) -> None:
     """Begin to count the failed requests to services that may have none for long."""
-    begin_at_zero(SERVICE_AWAY, services)
+    begin_at_zero(SERVICE_UNAVAILABLE, services)
 
 
 def signed_in(name: str, address: str) -> None:
@@ -41,13 +43,13 @@ def sessions_ended(name: str, number: int) -> None:
     log.info("operator's sessions ended", operator=name, number=number)
 
 
-def ordered(name: str, service: str, path: str, *, outcome: str, order_id: UUID) -> None:
+def order_ended(name: str, service: str, path: str, *, outcome: str, order_id: UUID) -> None:
     log.info(
         "order ended", operator=name, service=service, path=path, outcome=outcome, order_id=order_id
     )
     ORDERS.labels(outcome).inc()
 
 
-def service_away(service: str, path: str, error: Exception) -> None:
+def service_unavailable(service: str, path: str, error: Exception) -> None:
     log.warning("a service does not answer", service=service, path=path, error=type(error).__name__)
-    SERVICE_AWAY.labels(service).inc()
+    SERVICE_UNAVAILABLE.labels(service).inc()

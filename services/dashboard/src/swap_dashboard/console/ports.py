@@ -27,7 +27,7 @@ class ServiceName(StrEnum):
         return self.value.replace("_", "-")
 
 
-class ServiceAway(Exception):
+class ServiceUnavailable(Exception):
     """A service does not answer, or answers that it cannot now."""
 
     def __init__(self, service: ServiceName) -> None:
@@ -83,7 +83,7 @@ class OperatorApi(Protocol):
         """
         :raises TokenRefused: when the token opens nothing any more.
         :raises ServiceRefused: when the service refuses.
-        :raises ServiceAway: when it does not answer.
+        :raises ServiceUnavailable: when it does not answer.
         """
         ...
 
@@ -92,7 +92,7 @@ class OperatorApi(Protocol):
 
         :raises TokenRefused: when the token opens nothing any more; nothing was done.
         :raises ServiceRefused: when the service refuses; nothing was done.
-        :raises ServiceAway: when it does not answer; it may have been carried out.
+        :raises ServiceUnavailable: when it does not answer; it may have been carried out.
         """
         ...
 
@@ -103,7 +103,7 @@ class Services(Protocol):
     async def identify(self, token: str) -> Identity | None:
         """Return the token's operator; None for one without a role for people.
 
-        :raises ServiceAway: when no service answers.
+        :raises ServiceUnavailable: when no service answers.
         """
         ...
 

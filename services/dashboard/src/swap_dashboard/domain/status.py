@@ -23,7 +23,7 @@ class Trouble(StrEnum):
     SLOW = "slow"  # its blocks are read late
     DRY = "dry"  # nothing can be paid out there
     STUCK = "stuck"  # swaps from there take too long
-    AWAY = "away"  # the service does not answer
+    UNAVAILABLE = "away"  # the service does not answer
 
 
 class RouteState(StrEnum):

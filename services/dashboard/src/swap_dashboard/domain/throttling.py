@@ -12,19 +12,19 @@ FORGOTTEN_AFTER: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class FailureCounter:
     """What failures are counted by: an email, or the address of a client."""
 
     key: bytes
     free: int  # failures without a pause
 
 
-def counted_by(email: str, address: str) -> tuple[Counted, Counted]:
+def failure_counters(email: str, address: str) -> tuple[FailureCounter, FailureCounter]:
     """Return both: one guesses at many accounts, many guess at one.
 
     An unknown email is counted as a known one, so that the pause reveals nothing.
     """
-    return Counted(_key("email", email), 5), Counted(_key("address", address), 30)
+    return FailureCounter(_key("email", email), 5), FailureCounter(_key("address", address), 30)
 
 
 def _key(kind: str, text: str) -> bytes:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_dashboard.domain.accounts import AccountRefused, to_email
-from swap_dashboard.ports import ApiAway, ApiRefused, EmailTaken
+from swap_dashboard.ports import ApiRefused, ApiUnavailable, EmailTaken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.manage_second_factor import RemoveSecondFactor
@@ -96,7 +96,7 @@ class AccountRoutes:
             return _refusal("there is an account of this email", 409)
         except (AccountRefused, ApiRefused) as error:
             return _refusal(str(error), 422)
-        except ApiAway as error:
+        except ApiUnavailable as error:
             return _refusal(str(error), 503)
         return JSONResponse({"id": str(account.id), "email": account.email})
 
@@ -110,7 +110,7 @@ class AccountRoutes:
             )
         except (AccountRefused, ApiRefused) as error:
             return _refusal(str(error), 422)
-        except ApiAway as error:
+        except ApiUnavailable as error:
             return _refusal(str(error), 503)
         if membership_id is None:
             return _refusal("there is no account of this email", 404)

@@ -16,19 +16,21 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.visitors import Member, Visitors
 from swap_dashboard.ports import (
-    ApiAway,
     ApiRefused,
+    ApiUnavailable,
     Bench,
-    BenchAway,
     BenchRefused,
+    BenchUnavailable,
     Outcome,
 )
 from swap_dashboard.usecases.join_bench import JoinBench
 
 TEST: Final = "test"
-AWAY: Final = "The test bench does not answer right now. Try again in a moment."
+UNAVAILABLE: Final = "The test bench does not answer right now. Try again in a moment."
 NOT_CREATED: Final = "The swap was not created. Change the marked fields."
-API_AWAY: Final = "The service does not answer right now. Look among the swaps before you repeat."
+API_UNAVAILABLE: Final = (
+    "The service does not answer right now. Look among the swaps before you repeat."
+)
 # An example of EIP-55: what is refunded there is lost, as money of a test environment may be.
 REFUND_ADDRESS: Final = "0x52908400098527886E0F7030069857D2E4169EE7"
 METHODS: Final[Mapping[str, str]] = {
@@ -70,7 +72,7 @@ CODES: Final[Mapping[str, str]] = {
     "BLACKLISTED_ADDRESS": "outcome",
 }
 # The outcomes are described in the API's names; the form has other words for these.
-WORDS: Final[Mapping[str, str]] = {
+FORM_WORDS: Final[Mapping[str, str]] = {
     "`quote_revision` 1": "at a new price",
     "not gasless": "no signature",
     "`use_gasless`": "a signature",
@@ -82,7 +84,7 @@ App = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledForm:
     """A form as it was sent, and what is wrong with it, by field."""
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -126,11 +128,13 @@ class BenchPages:
             seconds = facts.lifetime_seconds if "shorten" in fields else None
             await self._join_bench(member.api, app, lifetime_seconds=seconds)
         except ApiRefused as error:
-            return await self._page(member, app, Filled(problem=error.message))
+            return await self._page(member, app, FilledForm(problem=error.message))
         except BenchRefused as error:
-            return await self._page(member, app, Filled(problem=f"The test bench says: {error}."))
-        except BenchAway:
-            return await self._page(member, app, Filled(problem=AWAY))
+            return await self._page(
+                member, app, FilledForm(problem=f"The test bench says: {error}.")
+            )
+        except BenchUnavailable:
+            return await self._page(member, app, FilledForm(problem=UNAVAILABLE))
         return RedirectResponse(f"/apps/{app['id']}/bench", status_code=303)
 
     async def set_lifetime(self, request: Request) -> Response:
@@ -141,9 +145,9 @@ class BenchPages:
             seconds = (await self._bench.facts()).lifetime_seconds if "shorten" in fields else None
             await member.api.post(f"/apps/{app['id']}", {"swap_lifetime_seconds": seconds})
         except ApiRefused as error:
-            return await self._page(member, app, Filled(problem=error.message))
-        except BenchAway:
-            return await self._page(member, app, Filled(problem=AWAY))
+            return await self._page(member, app, FilledForm(problem=error.message))
+        except BenchUnavailable:
+            return await self._page(member, app, FilledForm(problem=UNAVAILABLE))
         return RedirectResponse(f"/apps/{app['id']}/bench", status_code=303)
 
     async def create(self, request: Request) -> Response:
@@ -151,26 +155,26 @@ class BenchPages:
         app = _test_app(member, request)
         try:
             outcomes = {one.name: one for one in (await self._bench.facts()).outcomes}
-        except BenchAway:
-            return await self._page(member, app, Filled(fields, problem=AWAY))
+        except BenchUnavailable:
+            return await self._page(member, app, FilledForm(fields, problem=UNAVAILABLE))
         outcome = outcomes.get(fields.get("outcome", ""))
         if outcome is None:
             problems = {"outcome": "Choose what is to happen."}
-            return await self._page(member, app, Filled(fields, problems))
+            return await self._page(member, app, FilledForm(fields, problems))
         # The api refuses a role first.
-        if member.may_work_on(app) and (problems := unmet(fields, outcome)):
-            return await self._page(member, app, Filled(fields, problems))
+        if member.may_work_on(app) and (problems := unmet_requirements(fields, outcome)):
+            return await self._page(member, app, FilledForm(fields, problems))
         try:
             made = await member.api.post(f"/apps/{app['id']}/swaps", swap_body(fields, outcome))
         except ApiRefused as error:
-            return await self._page(member, app, to_filled(fields, error))
-        except ApiAway:
-            return await self._page(member, app, Filled(fields, problem=API_AWAY))
+            return await self._page(member, app, to_filled_form(fields, error))
+        except ApiUnavailable:
+            return await self._page(member, app, FilledForm(fields, problem=API_UNAVAILABLE))
         path = f"/apps/{app['id']}/swaps/{made.data['swap']['id']}"
         return RedirectResponse(path, status_code=303)
 
-    async def _page(self, member: Member, app: App, filled: Filled | None = None) -> Response:
-        filled = filled or Filled()
+    async def _page(self, member: Member, app: App, filled: FilledForm | None = None) -> Response:
+        filled = filled or FilledForm()
         values: dict[str, Any] = {
             "filled": filled,
             "problem": filled.problem or (NOT_CREATED if filled.problems else None),
@@ -190,10 +194,10 @@ class BenchPages:
         try:
             facts, is_played, networks = await asyncio.gather(
                 self._bench.facts(),
-                self._bench.plays(app["id"]),
+                self._bench.has_key_of(app["id"]),
                 member.api.get(f"/apps/{app['id']}/networks"),
             )
-        except (BenchAway, ApiAway):
+        except (BenchUnavailable, ApiUnavailable):
             return {"facts": None, "is_played": False, "networks": []}
         return {"facts": facts, "is_played": is_played, "networks": networks.data}
 
@@ -210,7 +214,7 @@ def _test_app(member: Member, request: Request) -> App:
 
 def in_words(text: str) -> str:
     """Return what the bench says of an outcome, in the words of the form."""
-    for name, words in WORDS.items():
+    for name, words in FORM_WORDS.items():
         text = text.replace(name, words)
     return text
 
@@ -225,7 +229,7 @@ def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
     return f"{network['name']}/{token['symbol']}"
 
 
-def unmet(fields: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
+def unmet_requirements(fields: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """Return what keeps the outcome from happening, by field: the swap would end another way."""
     problems = {}
     about = f"“{outcome.name.replace('_', ' ').capitalize()}” needs"
@@ -270,7 +274,7 @@ def swap_body(fields: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def to_filled(fields: Mapping[str, str], error: ApiRefused) -> Filled:
+def to_filled_form(fields: Mapping[str, str], error: ApiRefused) -> FilledForm:
     """Return the form with the api's words beside the fields that they are about."""
     named = dict(error.metadata.get("field_errors") or {})
     problems = {FIELDS[name]: str(words) for name, words in named.items() if name in FIELDS}
@@ -278,4 +282,4 @@ def to_filled(fields: Mapping[str, str], error: ApiRefused) -> Filled:
     # Of an amount the message names the limit; of a route the field's words name what is near.
     if about is not None and (about == "amount" or not problems):
         problems[about] = error.message
-    return Filled(fields, problems, None if problems else error.message)
+    return FilledForm(fields, problems, None if problems else error.message)

@@ -12,9 +12,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from swap_dashboard.http.stream_slots import StreamSlots
-from swap_dashboard.http.swap_events import until_away
+from swap_dashboard.http.swap_events import until_stream_ends
 
-StillMay = Callable[[], Awaitable[bool]]
+PermissionCheck = Callable[[], Awaitable[bool]]
 
 
 class TooManyStreams(Exception):
@@ -32,9 +32,9 @@ class EventStream(StreamingResponse):
         first: bytes,
         events: AsyncGenerator[bytes, None],
         release: Callable[[], None],
-        still_may: StillMay | None,
+        is_permitted: PermissionCheck | None,
     ) -> None:
-        super().__init__(_from_first(first, events, still_may), media_type="text/event-stream")
+        super().__init__(_from_first(first, events, is_permitted), media_type="text/event-stream")
         self._events = events
         self._release = release
 
@@ -54,18 +54,18 @@ async def open_stream(
     slots: StreamSlots,
     holder: str,
     *,
-    still_may: StillMay | None = None,
+    is_permitted: PermissionCheck | None = None,
 ) -> EventStream:
     """Take a slot and pass events on.
 
     The first piece is read before the answer begins, so that a refusal has its own status.
 
     :param holder: who holds the slot: an address, or an account.
-    :param still_may: checks the right to the stream before each piece; None where the api's check
-        is the only one.
+    :param is_permitted: checks the right to the stream before each piece; None where the api's
+        check is the only one.
     :raises TooManyStreams: when no slot is left.
     :raises ApiRefused: when the api refuses.
-    :raises ApiAway: when it does not answer.
+    :raises ApiUnavailable: when it does not answer.
     """
     if not slots.take(holder):
         raise TooManyStreams
@@ -78,14 +78,14 @@ async def open_stream(
     except BaseException:
         release()
         raise
-    return EventStream(first, events, release, still_may)
+    return EventStream(first, events, release, is_permitted)
 
 
 async def _from_first(
-    first: bytes, events: AsyncIterator[bytes], still_may: StillMay | None
+    first: bytes, events: AsyncIterator[bytes], is_permitted: PermissionCheck | None
 ) -> AsyncIterator[bytes]:
     yield first
-    async for piece in until_away(events):
-        if still_may is not None and not await still_may():
+    async for piece in until_stream_ends(events):
+        if is_permitted is not None and not await is_permitted():
             return
         yield piece

@@ -16,7 +16,7 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.pay_view import public_link
 from swap_dashboard.http.visitors import Visitors, to_uuid
-from swap_dashboard.ports import Answered, ApiRefused
+from swap_dashboard.ports import ApiAnswer, ApiRefused
 
 PAGE_SIZE: Final = 50
 NAME_MAX: Final = 200
@@ -66,14 +66,14 @@ def with_links(path: str, sums: Mapping[str, Any]) -> dict[str, Any]:
     return {**sums, "all": f"{path}?{urlencode(asset)}#entries", **lists}
 
 
-async def _entries(page: Awaitable[Answered]) -> Answered:
+async def _entries(page: Awaitable[ApiAnswer]) -> ApiAnswer:
     """Return a page of the list; nothing where the address was written by hand."""
     try:
         return await page
     except ApiRefused as error:
         if error.status != HTTPStatus.BAD_REQUEST:
             raise
-        return Answered([])
+        return ApiAnswer([])
 
 
 def _read_filters(request: Request) -> dict[str, str]:

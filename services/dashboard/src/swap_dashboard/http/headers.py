@@ -67,7 +67,7 @@ class SecurityHeaders:
                         headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
                 seconds = self._timer() - began
-                observe.answered(route_of(scope), message["status"], seconds)
+                observe.page_answered(route_of(scope), message["status"], seconds)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -16,12 +16,12 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.rendering import cut, duration, exact_amount
 from swap_dashboard.http.visitors import Member, Visitors
-from swap_dashboard.ports import ApiAway
+from swap_dashboard.ports import ApiUnavailable
 
 KEYS: Final = 50
 COMPLETED: Final = "completed"
 # An unpaid swap is no failure of a payment.
-SUCCESS_OF: Final = (COMPLETED, "failed", "refunded")
+CLOSED: Final = (COMPLETED, "failed", "refunded")
 ENDED: Final = (COMPLETED, "failed", "refunded", "expired")
 LIVE: Final = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
 App = Mapping[str, Any]
@@ -145,7 +145,7 @@ def day_of(path: str, day: Mapping[str, Any]) -> dict[str, Any]:
 
 def _success(statuses: Mapping[str, int]) -> float | None:
     """Return the share of completed swaps in percent; None where none has ended."""
-    closed = sum(statuses.get(one, 0) for one in SUCCESS_OF)
+    closed = sum(statuses.get(one, 0) for one in CLOSED)
     return 100 * statuses.get(COMPLETED, 0) / closed if closed else None
 
 
@@ -156,7 +156,7 @@ def _amounts_of(path: str, period: Mapping[str, Any], **when: str) -> dict[str, 
         "created": _swaps(path, period["created"], **when),
         "success": Figure(
             "\N{EN DASH}" if success is None else f"{success:.1f} %",
-            _link(path, **when, status=SUCCESS_OF),
+            _link(path, **when, status=CLOSED),
         ),
         "volume": Figure(f"${period['volume_in_usd']:,.2f}", of_completed),
         "median": Figure(
@@ -205,7 +205,7 @@ async def _fees_of(member: Member, path: str) -> Sequence[Mapping[str, Any]]:
     """Return what was earned, by token; nothing while the api cannot say: Home shows the rest."""
     try:
         sums: Sequence[Mapping[str, Any]] = (await member.api.get(f"{path}/fees")).data
-    except ApiAway:
+    except ApiUnavailable:
         return []
     return sums
 
@@ -216,7 +216,7 @@ async def _webhooks_of(member: Member, path: str) -> list[dict[str, Any]] | None
         endpoints, figures = await asyncio.gather(
             member.api.get(f"{path}/webhooks"), member.api.get(f"{path}/webhooks/figures")
         )
-    except ApiAway:
+    except ApiUnavailable:
         return None
     by_id = {one["endpoint_id"]: one for one in figures.data}
     return [
@@ -227,10 +227,10 @@ async def _webhooks_of(member: Member, path: str) -> list[dict[str, Any]] | None
 
 
 def _messages(path: str, figures: Mapping[str, Any]) -> dict[str, Figure]:
-    everything = figures["delivered"] + figures["undelivered"]
+    total = figures["delivered"] + figures["undelivered"]
     since = figures["since"]
     return {
-        "sent": Figure(f"{everything:,}", f"{path}?{urlencode({'since': _moment(since)})}"),
+        "sent": Figure(f"{total:,}", f"{path}?{urlencode({'since': _moment(since)})}"),
         "undelivered": Figure(
             f"{figures['undelivered']:,}",
             f"{path}?{urlencode({'since': _moment(since), 'undelivered_only': 1})}",

@@ -42,12 +42,13 @@ def with_names(entries: Sequence[Row], networks: Mapping[str, str]) -> list[dict
     return [
         {
             **entry,
-            "name": REASONS.get(entry["reason"]) or _spoken(entry["reason"]),
+            "name": REASONS.get(entry["reason"]) or _to_words(entry["reason"]),
             "network_name": networks.get(entry["network"], entry["network"]),
             "postings": [
                 {
                     **posting,
-                    "account_name": ACCOUNTS.get(posting["account"]) or _spoken(posting["account"]),
+                    "account_name": ACCOUNTS.get(posting["account"])
+                    or _to_words(posting["account"]),
                     "network_name": networks.get(posting["network"], posting["network"]),
                 }
                 for posting in entry["postings"]
@@ -57,5 +58,5 @@ def with_names(entries: Sequence[Row], networks: Mapping[str, str]) -> list[dict
     ]
 
 
-def _spoken(name: str) -> str:
+def _to_words(name: str) -> str:
     return name.replace("_", " ").capitalize()

@@ -18,7 +18,7 @@ from swap_dashboard.http.cookies import Cookies, is_form_token
 from swap_dashboard.http.forms import TOKEN_FIELD
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.visitors import Visitors
-from swap_dashboard.oidc_ports import ProviderAway
+from swap_dashboard.oidc_ports import ProviderUnavailable
 from swap_dashboard.ports import ApiRefused
 from swap_dashboard.usecases.sign_in import SignInRefused
 from swap_dashboard.usecases.sign_in_by_provider import SignInByProvider
@@ -29,7 +29,7 @@ SECRET_BYTES: Final = 32
 PARAMETER_MAX: Final = 2048
 REFUSED: Final = "The identity provider signed nobody in. Try again."
 ENDED: Final = "This sign-in took too long, or began in another browser. Try again."
-AWAY: Final = "The identity provider does not answer right now. Try again in a moment."
+UNAVAILABLE: Final = "The identity provider does not answer right now. Try again in a moment."
 
 
 class OidcPages:
@@ -49,7 +49,7 @@ class OidcPages:
         self._sign_in_by_provider = sign_in_by_provider
 
     def routes(self) -> Sequence[BaseRoute]:
-        return [Route(BEGIN, self.begin), Route(CALLBACK, self.come_back)]
+        return [Route(BEGIN, self.begin), Route(CALLBACK, self.callback)]
 
     async def begin(self, request: Request) -> Response:
         """Send the browser to the provider. A form could not: its policy allows this site alone.
@@ -67,13 +67,13 @@ class OidcPages:
         )
         try:
             url = await self._sign_in_by_provider.begin(started)
-        except ProviderAway:
-            return self._sign_in_pages.refuse(request, AWAY, status=503)
+        except ProviderUnavailable:
+            return self._sign_in_pages.refuse(request, UNAVAILABLE, status=503)
         response = RedirectResponse(url, status_code=303)
         self._cookies.write_oidc(response, started)
         return response
 
-    async def come_back(self, request: Request) -> Response:
+    async def callback(self, request: Request) -> Response:
         """Sign in by the code of the address, once: the cookie of the sign-in is removed."""
         response = await self._finish(request, self._cookies.oidc(request))
         self._cookies.remove_oidc(response)
@@ -93,9 +93,9 @@ class OidcPages:
         except (ApiRefused, AccountRefused) as error:  # the invitation ended, or is another's
             text = error.message if isinstance(error, ApiRefused) else str(error)
             return self._sign_in_pages.refuse(request, text)
-        except ProviderAway:
-            return self._sign_in_pages.refuse(request, AWAY, status=503)
-        return await self._sign_in_pages.go_on(request, step, own_path(started.target))
+        except ProviderUnavailable:
+            return self._sign_in_pages.refuse(request, UNAVAILABLE, status=503)
+        return await self._sign_in_pages.continue_sign_in(request, step, own_path(started.target))
 
 
 def _parameter(request: Request, name: str) -> str:

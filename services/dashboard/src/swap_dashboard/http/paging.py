@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from swap_dashboard.ports import Answered
+from swap_dashboard.ports import ApiAnswer
 
 PLACE: Final = re.compile(r"[A-Za-z0-9_-]{1,400}")
 
@@ -25,7 +25,7 @@ class Page:
 
     @classmethod
     def behind(
-        cls, path: str, after: str, listed: Answered, filters: Mapping[str, str] | None = None
+        cls, path: str, after: str, listed: ApiAnswer, filters: Mapping[str, str] | None = None
     ) -> Page:
         """Return the pages around one of a list whose pages begin behind a place.
 

@@ -27,7 +27,7 @@ from swap_dashboard.http.swap_events import last_event_id
 from swap_dashboard.http.swap_view import partial_deposit_of, share_of
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
-from swap_dashboard.ports import ApiAway, ApiRefused, Clock
+from swap_dashboard.ports import ApiRefused, ApiUnavailable, Clock
 from swap_runtime.http.request_body import body_of
 
 BODY_MAX: Final = 16 * 1024
@@ -90,7 +90,7 @@ class PayPages:
 
     async def show(self, request: Request) -> Response:
         payer = self._payer(request)
-        return self._shown(request, payer, await self._api.swap(payer))
+        return self._swap_page(request, payer, await self._api.swap(payer))
 
     async def set_refund_address(self, request: Request) -> Response:
         payer = self._payer(request)
@@ -99,14 +99,14 @@ class PayPages:
             await self._api.post(payer, "refund_address", {"refund_address": address})
         except ApiRefused as refusal:
             swap = await self._api.swap(payer)
-            return self._shown(request, payer, swap, refused=refusal, address=address)
+            return self._swap_page(request, payer, swap, refused=refusal, address=address)
         return RedirectResponse(f"{request.url.path}?{request.url.query}#refund", status_code=303)
 
     async def read(self, request: Request) -> Response:
         read = await self._api.read(
             self._payer(request),
             source_address=request.query_params.get("source_address", "")[:ADDRESS_MAX],
-            known_tag=known_tag(request),
+            known_tag=read_tag(request),
         )
         headers = {"etag": read.tag, "cache-control": "private, no-cache"}
         if read.is_unchanged:
@@ -150,7 +150,7 @@ class PayPages:
         swap_id = to_uuid(request.path_params["swap_id"])
         return Payer(swap_id, token, self._address_of(request))
 
-    def _shown(
+    def _swap_page(
         self,
         request: Request,
         payer: Payer,
@@ -168,7 +168,7 @@ class PayPages:
         values = {
             "swap": swap,
             "kind": kind,
-            "waits_for": pay_view.waits_for(swap, now),
+            "waits_for": pay_view.waiting_text(swap, now),
             "repriced": repriced_text(texts()[language], swap),
             "is_refund_shown": pay_view.is_refund_shown(swap, kind),
             "refund_words": pay_view.refund_words(swap, now),
@@ -178,7 +178,7 @@ class PayPages:
             "qr": pay_view.qr_code(uri or page_url),
             "uri": uri,
             "explorer_link": pay_view.explorer_link,
-            "is_exact": pay_view.sent_exactly(swap),
+            "is_exact": pay_view.has_exact_amount(swap),
             "path": request.url.path,
             "query": urlencode(link),
             "problem": refused and problem_text(texts()[language], refused),
@@ -221,7 +221,7 @@ class PayPages:
                 what, status = ("unknown", 404) if is_unknown else ("refused", 400)
             except HTTPException:
                 what, status = "refused", 400
-            except ApiAway:
+            except ApiUnavailable:
                 what, status = "away", 503
             return self._render(request, "pay_error.html", {"what": what}, status)
 
@@ -235,7 +235,7 @@ class PayPages:
             except ApiRefused as refusal:
                 error = {"code": refusal.code, "message": refusal.message}
                 response = JSONResponse({"data": None, "error": error}, refusal.status)
-            except (ApiAway, TooManyStreams):
+            except (ApiUnavailable, TooManyStreams):
                 error = {"code": "SERVICE_UNAVAILABLE", "message": ""}
                 response = JSONResponse({"data": None, "error": error}, 503, headers=RETRY_AFTER)
             response.headers.update(policy(()))
@@ -269,7 +269,7 @@ def policy(frame_origins: Sequence[str]) -> dict[str, str]:
     }
 
 
-def known_tag(request: Request) -> str:
+def read_tag(request: Request) -> str:
     """Return the tag of what the browser has; what cannot be one of the api is left out.
 
     httpx encodes headers as ASCII: any other character would fail the whole request.

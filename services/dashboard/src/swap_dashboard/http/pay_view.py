@@ -67,7 +67,7 @@ def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": n, "state": s} for n, s in zip(STAGES, states, strict=True)]
 
 
-def waits_for(swap: Mapping[str, Any], now: datetime) -> str:
+def waiting_text(swap: Mapping[str, Any], now: datetime) -> str:
     """Return the name of the text that says what a swap waits for: more than its status does."""
     status = swap["status"]
     deposits, payouts = of_type(swap, "input"), of_type(swap, "output")
@@ -140,7 +140,7 @@ def payment_uri(swap: Mapping[str, Any], now: datetime) -> str | None:
     return step["detail"] if action_kind(swap, now) == "address" else None
 
 
-def sent_exactly(swap: Mapping[str, Any]) -> bool:
+def has_exact_amount(swap: Mapping[str, Any]) -> bool:
     """Return whether the swap is for an amount, and not for whatever comes."""
     return bool(swap["requested_amount"])
 

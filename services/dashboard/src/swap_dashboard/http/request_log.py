@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
-from swap_dashboard.ports import Answered, ApiRefused
+from swap_dashboard.ports import ApiAnswer, ApiRefused
 from swap_dashboard.usecases.join_bench import LABEL
 
 PAGE_SIZE: Final = 50
@@ -50,7 +50,7 @@ class RequestLogPages:
             # A status that no answer has: the address was written by hand.
             if error.status != HTTPStatus.BAD_REQUEST:
                 raise
-            answered = Answered([])
+            answered = ApiAnswer([])
             bench_key = ""
         records = answered.data
         values = {

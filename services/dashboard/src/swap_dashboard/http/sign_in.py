@@ -93,7 +93,7 @@ class SignInPages:
         except SignInBlocked as blocked:
             problem, status = str(blocked), 429
         else:
-            return await self.go_on(request, step, target)
+            return await self.continue_sign_in(request, step, target)
         values = {"next": target, "email": email, "problem": problem}
         return self._form(request, "sign_in.html", values, title="Sign in", status=status)
 
@@ -112,7 +112,7 @@ class SignInPages:
             step = await self._sign_in_by_link(fields.get("token", ""), browser)
         except SignInRefused:
             return self._link_ended()
-        return await self.go_on(request, step, "/")
+        return await self.continue_sign_in(request, step, "/")
 
     async def submit_code(self, request: Request) -> Response:
         fields = await self._forms.read(request, self._cookies.form(request))
@@ -128,7 +128,7 @@ class SignInPages:
         except SignInBlocked as blocked:
             problem, status = str(blocked), 429
         else:
-            return await self._begin(request, token, target)
+            return await self._begin_session(request, token, target)
         return self._code_form(request, pending, target, problem=problem, status=status)
 
     async def show_join(self, request: Request) -> Response:
@@ -180,7 +180,7 @@ class SignInPages:
             address=browser.address,
         )
         token = await self._open_session(account, browser, by="invitation")
-        return await self._begin(request, token, "/")
+        return await self._begin_session(request, token, "/")
 
     async def _join_form(
         self,
@@ -216,11 +216,11 @@ class SignInPages:
         values = {"next": "/", "problem": problem}
         return self._form(request, "sign_in.html", values, title="Sign in", status=status)
 
-    async def go_on(self, request: Request, step: SignInStep, target: str) -> Response:
+    async def continue_sign_in(self, request: Request, step: SignInStep, target: str) -> Response:
         """Begin the session of a sign-in, or ask for the code that it waits for."""
         if step.pending:
             return self._code_form(request, step.pending, target, problem=step.notice)
-        return await self._begin(request, step.session, target)
+        return await self._begin_session(request, step.session, target)
 
     def _code_form(
         self,
@@ -234,7 +234,7 @@ class SignInPages:
         values = {"pending": pending, "next": target, "problem": problem}
         return self._form(request, "code.html", values, title="Enter a code", status=status)
 
-    async def _begin(self, request: Request, token: str, target: str) -> Response:
+    async def _begin_session(self, request: Request, token: str, target: str) -> Response:
         """Send the browser on with a new session; the one it came with ends."""
         visitor = await self._visitors.find(request)
         if visitor is not None:

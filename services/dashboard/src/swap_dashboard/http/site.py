@@ -26,7 +26,7 @@ from swap_dashboard.http.forms import FormRefused
 from swap_dashboard.http.headers import SecurityHeaders, paths_of
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import OrganizationNeeded, SignInNeeded
-from swap_dashboard.ports import ApiAway, ApiRefused
+from swap_dashboard.ports import ApiRefused, ApiUnavailable
 from swap_runtime.errors import Unavailable
 
 STATIC: Final = files("swap_dashboard") / "static"
@@ -81,7 +81,7 @@ class ErrorPages:
     async def form(self, request: Request, error: Exception) -> Response:
         return await self._page(request, 403, str(error))
 
-    async def away(self, request: Request, error: Exception) -> Response:
+    async def unavailable(self, request: Request, error: Exception) -> Response:
         return await self._page(
             request, 503, "The service does not answer right now. Try again in a moment."
         )
@@ -95,7 +95,7 @@ class ErrorPages:
         )
         return await self._page(request, error.status_code, text)
 
-    async def broken(self, request: Request, error: Exception) -> Response:
+    async def unexpected(self, request: Request, error: Exception) -> Response:
         observe.answer_failed(request.url.path, error)
         return await self._page(request, 500, "Something went wrong on our side. It is logged.")
 
@@ -130,10 +130,10 @@ def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -
             OrganizationNeeded: errors.organization,
             ApiRefused: errors.refused,
             FormRefused: errors.form,
-            ApiAway: errors.away,
-            TooManyStreams: errors.away,
-            Unavailable: errors.away,
+            ApiUnavailable: errors.unavailable,
+            TooManyStreams: errors.unavailable,
+            Unavailable: errors.unavailable,
             HTTPException: errors.http,
-            Exception: errors.broken,
+            Exception: errors.unexpected,
         },
     )

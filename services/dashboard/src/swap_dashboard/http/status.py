@@ -31,14 +31,14 @@ DAYS: Final = 30
 MATRIX_MAX: Final = 12  # networks with all routes shown
 BAD_MINUTES: Final = 30  # of a day, from which on it is a bad one
 CACHED: Final = {"cache-control": "public, max-age=10"}
-WORDS: Final = {
+TROUBLE_NAMES: Final = {
     Trouble.STOPPED: "Payouts are stopped",
     Trouble.CLOSED: "Closed to new swaps",
     Trouble.SILENT: "Blocks are not read",
     Trouble.SLOW: "Blocks are read late",
     Trouble.DRY: "No liquidity",
     Trouble.STUCK: "Swaps take too long",
-    Trouble.AWAY: "The service does not answer",
+    Trouble.UNAVAILABLE: "The service does not answer",
 }
 LIQUIDITY: Final = {
     "available": ("available", "good"),
@@ -99,31 +99,33 @@ class StatusPages:
         days = await self._history.days(now - HISTORY)
         incidents = await self._history.incidents(now - HISTORY)
         listed = networks or ()
-        present = _present(networks)
+        present = _present_troubles(networks)
         values = {
             "title": "Status",
             "is_away": networks is None,
-            "networks": [_shown(one, days, now.date()) for one in listed],
+            "networks": [_shown_network(one, days, now.date()) for one in listed],
             "routes": listed if 1 < len(listed) <= MATRIX_MAX else (),
             "route_state": route_state,
             "route_tones": ROUTES,
             "stuck": sum(one.stuck_swaps or 0 for one in listed),
-            "open": [_incident(one, now) for one in _open(incidents, present, now)],
-            "past": [_incident(one, now) for one in incidents if one.ended_at is not None],
+            "open": [_shown_incident(one, now) for one in _open_incidents(incidents, present, now)],
+            "past": [_shown_incident(one, now) for one in incidents if one.ended_at is not None],
             "service_share": to_good_share([one for one in days if one.network == SERVICE]),
             "at": now,
         }
         return self._pages.render("status.html", values, headers=CACHED)
 
 
-def _present(networks: Sequence[NetworkStatus] | None) -> Collection[tuple[str, Trouble]] | None:
+def _present_troubles(
+    networks: Sequence[NetworkStatus] | None,
+) -> Collection[tuple[str, Trouble]] | None:
     """Return what is bad now; None while nothing is known of networks."""
     if networks is None:
         return None
     return {(one.name, trouble) for one in networks for trouble in one.troubles}
 
 
-def _open(
+def _open_incidents(
     incidents: Sequence[Incident],
     present: Collection[tuple[str, Trouble]] | None,
     now: datetime,
@@ -141,20 +143,20 @@ def _is_open(one: Incident, present: Collection[tuple[str, Trouble]] | None) -> 
     return one.ended_at is None and not is_over
 
 
-def _shown(one: NetworkStatus, days: Sequence[StatusDay], today: date) -> ShownNetwork:
+def _shown_network(one: NetworkStatus, days: Sequence[StatusDay], today: date) -> ShownNetwork:
     own = {day.day: day for day in days if day.network == one.name}
     return ShownNetwork(
         name=one.name,
         status=one,
         lag="\N{EN DASH}" if one.lag is None else length(one.lag),
         liquidity=LIQUIDITY.get(one.liquidity, (one.liquidity, "quiet")),
-        troubles=[WORDS[trouble] for trouble in sorted(one.troubles)],
-        days=[_day(own, today - timedelta(days=ago)) for ago in reversed(range(DAYS))],
+        troubles=[TROUBLE_NAMES[trouble] for trouble in sorted(one.troubles)],
+        days=[_shown_day(own, today - timedelta(days=ago)) for ago in reversed(range(DAYS))],
         share=to_good_share(list(own.values())),
     )
 
 
-def _day(own: dict[date, StatusDay], day: date) -> ShownDay:
+def _shown_day(own: dict[date, StatusDay], day: date) -> ShownDay:
     found = own.get(day)
     if found is None:
         return ShownDay(day, "quiet", f"{day}: not looked at")
@@ -164,7 +166,7 @@ def _day(own: dict[date, StatusDay], day: date) -> ShownDay:
     return ShownDay(day, tone, f"{day}: {found.bad_minutes} bad minutes of {found.minutes}")
 
 
-def _incident(one: Incident, now: datetime) -> ShownIncident:
+def _shown_incident(one: Incident, now: datetime) -> ShownIncident:
     where = one.network or "All networks"
     lasted = length((one.ended_at or now) - one.began_at)
-    return ShownIncident(where, WORDS[one.trouble], one.began_at, one.ended_at, lasted)
+    return ShownIncident(where, TROUBLE_NAMES[one.trouble], one.began_at, one.ended_at, lasted)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from swap_dashboard.http.rendering import to_moment
-from swap_dashboard.ports import ApiAway, ApiRefused
+from swap_dashboard.ports import ApiRefused, ApiUnavailable
 
 EVENT_ID: Final = re.compile(r"\d{1,18}")
 # What moved a swap, by its statuses before and after. Who did it is not known: anybody may pay, and
@@ -34,12 +34,12 @@ def last_event_id(request: Request) -> str:
     return last if EVENT_ID.fullmatch(last) else ""
 
 
-async def until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def until_stream_ends(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Pass events on until the api ends its stream, or goes away."""
     try:
         async for piece in events:
             yield piece
-    except (ApiAway, ApiRefused):
+    except (ApiUnavailable, ApiRefused):
         return  # the browser comes again
 
 

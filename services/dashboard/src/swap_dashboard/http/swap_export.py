@@ -60,7 +60,7 @@ async def csv_of(
     A failure ends the answer in the middle, which a browser shows as a failed download.
 
     :raises ApiRefused: when the api refuses.
-    :raises ApiAway: when it does not answer.
+    :raises ApiUnavailable: when it does not answer.
     """
     yield _lines([COLUMNS])
     behind, left = "", rows_max

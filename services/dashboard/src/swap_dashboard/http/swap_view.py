@@ -36,7 +36,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Deposited:
+class PartialDeposit:
     """A deposit in parts: what the swap was created for, and what came so far."""
 
     requested: Decimal
@@ -45,7 +45,7 @@ class Deposited:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class DeliveredAmount:
     """What final payouts have brought, against the quote."""
 
     amount: Figure
@@ -54,7 +54,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Repriced:
+class ReplacedQuote:
     """The first quote of a swap whose money differed from it, or came late."""
 
     requested: Figure
@@ -64,13 +64,13 @@ class Repriced:
     is_late: bool  # the present quote is for the same amount: only time replaced the first one
 
 
-def deposited_of(swap: Row) -> Deposited | None:
+def deposited_of(swap: Row) -> PartialDeposit | None:
     """Return what is missing of a swap that was paid in part; None of every other."""
     requested = Decimal(str(swap["requested_amount"] or 0))
     received = sum_of(of_type(swap, "input"), "amount")
     if swap["status"] != WAITING or not received or received >= requested:
         return None
-    return Deposited(requested, received, requested - received)
+    return PartialDeposit(requested, received, requested - received)
 
 
 def progress_of(swap: Row) -> str | None:
@@ -98,18 +98,18 @@ def figures_of(swap: Row, quote: Row, quotes: Sequence[Row], ledger: Sequence[Ro
     They are exact where the list of quotes has it. The api's answer alone is cut off, or rounded up
     for fees, at the token's precision.
     """
-    exact = _present(swap, quotes)
+    exact = _present_quote(swap, quotes)
     return {
         name: Figure(amount(quote[member]), _token(swap, is_source=is_source)["symbol"])
         if exact is None
-        else _exact(swap, exact, units, ledger, is_source=is_source, account=account)
+        else _exact_figure(swap, exact, units, ledger, is_source=is_source, account=account)
         for name, member, units, is_source, account in FIGURES
     }
 
 
-def repriced_of(swap: Row, quotes: Sequence[Row]) -> Repriced | None:
+def repriced_of(swap: Row, quotes: Sequence[Row]) -> ReplacedQuote | None:
     """Return what was quoted first; None where that quote holds, or is not known."""
-    present = _present(swap, quotes)
+    present = _present_quote(swap, quotes)
     if present is None or quotes[0]["revision"] != 0 or present["revision"] == 0:
         return None
     first = quotes[0]
@@ -118,9 +118,9 @@ def repriced_of(swap: Row, quotes: Sequence[Row]) -> Repriced | None:
         return None  # it was for any amount
     requested = Decimal(units).scaleb(-first["source_decimals"])
     deposited = partial_deposit_of(swap, requested)
-    return Repriced(
-        _exact(swap, first, "requested_in_base_units", is_source=True),
-        _exact(swap, first, "receive_in_base_units", is_source=False),
+    return ReplacedQuote(
+        _exact_figure(swap, first, "requested_in_base_units", is_source=True),
+        _exact_figure(swap, first, "receive_in_base_units", is_source=False),
         None if deposited is None else _deposited(swap, deposited),
         None if deposited is None else share_of(deposited, requested),
         is_late=int(present["requested_in_base_units"]) == units,
@@ -152,17 +152,17 @@ def share_of(part: int | Decimal, whole: int | Decimal) -> str:
 
 def delivered_of(
     swap: Row, quote: Row, quotes: Sequence[Row], ledger: Sequence[Row]
-) -> Delivered | None:
+) -> DeliveredAmount | None:
     """Return what final payouts brought; None before there is one."""
     outputs = _final(of_type(swap, "output"))
     if not outputs:
         return None
-    exact = _present(swap, quotes)
+    exact = _present_quote(swap, quotes)
     booked = [entry for entry in ledger if entry["reason"] == "payout_final"]
     symbol = outputs[0]["token"]["symbol"]
     if exact is None or len(booked) != len(outputs):
         paid = sum_of(outputs, "amount") or Decimal(0)
-        return Delivered(
+        return DeliveredAmount(
             Figure(amount(paid), symbol, _part_of(swap, outputs)),
             Figure(amount(paid - Decimal(str(quote["receive_amount"]))), symbol),
             paid < Decimal(str(quote["min_receive_amount"])),
@@ -171,7 +171,7 @@ def delivered_of(
     decimals = exact["destination_decimals"]
     difference = units - int(exact["receive_in_base_units"])
     part = f"entry-{booked[0]['id']}" if len(booked) == 1 else "ledger"
-    return Delivered(
+    return DeliveredAmount(
         Figure(exact_amount(str(units), decimals), symbol, part),
         Figure(exact_amount(str(difference), decimals), symbol),
         units < int(exact["min_receive_in_base_units"]),
@@ -272,7 +272,7 @@ def _final(transactions: Sequence[Row]) -> Sequence[Row]:
     return [one for one in transactions if one["status"] == "completed"]
 
 
-def _present(swap: Row, quotes: Sequence[Row]) -> Row | None:
+def _present_quote(swap: Row, quotes: Sequence[Row]) -> Row | None:
     """Return the quote that the swap shows: the list may be older or newer than it."""
     return next((one for one in quotes if one["revision"] == swap["quote_revision"]), None)
 
@@ -282,7 +282,7 @@ def _token(swap: Row, *, is_source: bool) -> Row:
     return token
 
 
-def _exact(
+def _exact_figure(
     swap: Row,
     quote: Row,
     member: str,
@@ -294,13 +294,13 @@ def _exact(
     units = int(quote[member])
     decimals = quote["source_decimals" if is_source else "destination_decimals"]
     agreed = (entry for entry in reversed(ledger) if entry["reason"] == "quote_executed")
-    entry = next((e for e in agreed if account and _has(e, account, units)), None)
+    entry = next((e for e in agreed if account and _has_amount(e, account, units)), None)
     part = None if entry is None else f"entry-{entry['id']}"
     symbol = _token(swap, is_source=is_source)["symbol"]
     return Figure(exact_amount(str(units), decimals), symbol, part)
 
 
-def _has(entry: Row, account: str, units: int) -> bool:
+def _has_amount(entry: Row, account: str, units: int) -> bool:
     """Whether an entry changes an account by exactly an amount, in either direction."""
     return any(
         posting["account"] == account and abs(int(posting["amount_in_base_units"])) == units

@@ -24,7 +24,7 @@ from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import last_event_id, timeline_of
 from swap_dashboard.http.swap_export import ROWS_MAX, csv_of
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
-from swap_dashboard.ports import Answered, ApiAway, ApiRefused
+from swap_dashboard.ports import ApiAnswer, ApiRefused, ApiUnavailable
 
 PAGE_SIZE: Final = 25
 SEARCH_MAX: Final = 256
@@ -68,7 +68,7 @@ class SwapPages:
                 return RedirectResponse(f"{path}/{found}", status_code=303)
             answered = await member.api.get(path, query_of(filters))
         except ApiRefused as error:
-            answered, live_link = _nothing_if_misspelled(error), ""
+            answered, live_link = _empty_if_invalid(error), ""
         swaps = [item["swap"] | {"quote": item["quote"]} for item in answered.data]
         values = {
             "swaps": swaps,
@@ -170,7 +170,7 @@ class SwapPages:
             events,
             self._stream_slots,
             str(member.visitor.session.account_id),
-            still_may=lambda: self._visitors.is_signed_in(member),
+            is_permitted=lambda: self._visitors.is_signed_in(member),
         )
 
 
@@ -275,16 +275,16 @@ async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]
         messages, endpoints = await asyncio.gather(
             member.api.get(f"{path}/webhooks"), member.api.get(f"/apps/{app_id}/webhooks")
         )
-    except ApiAway:
+    except ApiUnavailable:
         return {"messages": None, "endpoints": {}}
     by_id = {one["id"]: one for one in endpoints.data}
     return {"messages": messages.data, "endpoints": by_id}
 
 
-def _nothing_if_misspelled(error: ApiRefused) -> Answered:
+def _empty_if_invalid(error: ApiRefused) -> ApiAnswer:
     """Show an empty list instead of an error page where the API rejects a search text."""
     if error.code == "VALIDATION_ERROR":
-        return Answered([], 0)
+        return ApiAnswer([], 0)
     raise error
 
 

@@ -35,11 +35,11 @@ HOURS: Final = 25  # a day begins and ends within an hour
 ORDERS: Final = ("enable", "disable", "remove", "test")
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
-TWICE: Final = (
+URL_IN_USE: Final = (
     "An enabled endpoint of this app has this URL already: each message would arrive there twice, "
     "with two signatures. To replace its secret, rotate it on its page."
 )
-FORWARDED: Final = "is stored. A running swapctl listen forwards it."
+STORED_FOR_LISTENER: Final = "is stored. A running swapctl listen forwards it."
 App = Mapping[str, Any]
 
 
@@ -74,9 +74,11 @@ class WebhookPages:
         member, fields = await self._forms.read(request)
         app = member.app_of(request)
         path, url = f"/apps/{app['id']}/webhooks", fields.get("url", "")
-        is_asked = member.may_work_on(app) and "again" not in fields  # the api refuses the others
-        if is_asked and await _has_enabled(member, path, url):
-            return await self._list(member, app, problem=TWICE, entered=fields, is_twice=True)
+        needs_confirmation = (
+            member.may_work_on(app) and "again" not in fields
+        )  # the api refuses the others
+        if needs_confirmation and await _has_enabled(member, path, url):
+            return await self._list(member, app, problem=URL_IN_USE, entered=fields, is_twice=True)
         body = {"url": url, **events_of(fields)}
         try:
             made = (await member.api.post(path, body)).data
@@ -154,7 +156,11 @@ class WebhookPages:
             await member.api.post(f"{path}/replay")
         except ApiRefused as error:
             return await self._message(member, app, webhook, message_id, problem=error.message)
-        done = f"The message {FORWARDED}" if is_listener(webhook) else "The message is sent again."
+        done = (
+            f"The message {STORED_FOR_LISTENER}"
+            if is_listener(webhook)
+            else "The message is sent again."
+        )
         return self._show_done(member, f"/apps/{app['id']}{path}", done)
 
     async def order(self, request: Request) -> Response:
@@ -174,7 +180,7 @@ class WebhookPages:
         if order == "test":
             # Its page shows the answer of the receiver as soon as there is one.
             target = f"{path}/messages/{done['message_id']}"
-            state = FORWARDED if is_listener(webhook) else "is under way."
+            state = STORED_FOR_LISTENER if is_listener(webhook) else "is under way."
             return self._show_done(member, target, f"The test event {state}")
         return RedirectResponse(path, status_code=303)
 

@@ -28,7 +28,7 @@ class AcceptInvitation:
 
         :param address: of the client, here and below: the api limits the rate of each address.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         return await self._api.inspect(invitation, address=address)
 
@@ -41,7 +41,7 @@ class AcceptInvitation:
             is bound to another email.
         :raises EmailTaken: when there is an account: its owner signs in first.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         email = to_email(email)
         check_password(password, email)
@@ -65,7 +65,7 @@ class AcceptInvitation:
         :param email: of the account.
         :raises AccountRefused: when the invitation is bound to another email.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         check_invited((await self.inspect(invitation, address=address)).name, email)
         joined = await self._api.accept(invitation, address=address)
@@ -77,7 +77,7 @@ class AcceptInvitation:
 
         :raises AccountRefused: when it is no email, or the invitation is bound to another one.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         account = await self._accounts.find(to_email(email))
         if account is None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from swap_dashboard import observe
 from swap_dashboard.domain.accounts import Session, check_password
-from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.domain.throttling import failure_counters
 from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
@@ -32,7 +32,7 @@ class ChangePassword:
         :raises AccountRefused: when the new one cannot be used.
         """
         account = await self._accounts.find_by_id(session.account_id)
-        counted, now = counted_by(account.email, session.address), self._clock()
+        counted, now = failure_counters(account.email, session.address), self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
             raise SignInBlocked(until, now=now)

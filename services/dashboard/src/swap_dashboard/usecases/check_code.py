@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_dashboard.domain.second_factor import code_hash, is_device_code, to_code
-from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.domain.throttling import failure_counters
 from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
 from swap_dashboard.ports import Clock, Throttle
 from swap_dashboard.usecases.sign_in import RECOVERY_CODES_ALONE, SignInBlocked, SignInRefused
@@ -30,7 +30,7 @@ class CheckCode:
         :raises SignInBlocked: after too many failures, also with a right code.
         :raises SignInRefused: when it is wrong, or was used.
         """
-        counted, now = counted_by(f"code/{account_id}", address), self._clock()
+        counted, now = failure_counters(f"code/{account_id}", address), self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
             raise SignInBlocked(until, now=now)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from swap_dashboard.ports import Bench, BenchAway, BenchRefused, MemberApi
+from swap_dashboard.ports import Bench, BenchRefused, BenchUnavailable, MemberApi
 
 LABEL: Final = "test bench"
 
@@ -26,14 +26,14 @@ class JoinBench:
         :raises ApiRefused: when the member may not, or the app has as many keys as it may. Where
             only the lifetime is refused, the bench plays the app already.
         :raises BenchRefused: when the bench does not take the key, which is then revoked.
-        :raises BenchAway: when the bench does not answer; the key is revoked.
+        :raises BenchUnavailable: when the bench does not answer; the key is revoked.
         """
-        if await self._bench.plays(app["id"]):
+        if await self._bench.has_key_of(app["id"]):
             return
         made = await api.post(f"/apps/{app['id']}/keys", {"kind": "secret", "label": LABEL})
         try:
             await self._bench.add(app["id"], made.data["key"])
-        except (BenchRefused, BenchAway):
+        except (BenchRefused, BenchUnavailable):
             await api.post(f"/keys/{made.data['id']}/revoke")
             raise
         if lifetime_seconds is not None:

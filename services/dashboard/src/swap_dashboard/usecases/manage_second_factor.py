@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_dashboard import observe
 from swap_dashboard.domain.accounts import Account, Session
 from swap_dashboard.domain.second_factor import RECOVERY_CODES, code_hash, to_code
-from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.domain.throttling import failure_counters
 from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
 from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
 from swap_dashboard.usecases.check_code import CheckCode
@@ -82,7 +82,7 @@ class ManageSecondFactor:
         :raises EnrolmentEnded: when it has to begin again.
         """
         account_id, factor = session.account_id, await self._factors.find(session.account_id)
-        counted, now = counted_by(f"confirm/{account_id}", session.address), self._clock()
+        counted, now = failure_counters(f"confirm/{account_id}", session.address), self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
             raise SignInBlocked(until, now=now)
@@ -119,7 +119,7 @@ class ManageSecondFactor:
 
     async def _require_password(self, session: Session, password: str) -> Account:
         account = await self._accounts.find_by_id(session.account_id)
-        counted, now = counted_by(account.email, session.address), self._clock()
+        counted, now = failure_counters(account.email, session.address), self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
             raise SignInBlocked(until, now=now)

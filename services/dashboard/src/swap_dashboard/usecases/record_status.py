@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_dashboard.domain.status import HISTORY, SERVICE, NetworkStatus, Trouble
-from swap_dashboard.ports import ApiAway, Clock
+from swap_dashboard.ports import ApiUnavailable, Clock
 from swap_dashboard.status_ports import StatusApi, StatusHistory
 
-READ_AGAIN_AFTER: Final = timedelta(seconds=10)
+CACHE_DURATION: Final = timedelta(seconds=10)
 
 
 class ReadStatus:
@@ -20,17 +20,17 @@ class ReadStatus:
     def __init__(self, api: StatusApi, *, clock: Clock) -> None:
         self._api = api
         self._clock = clock
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._read_at: datetime | None = None
         self._networks: Sequence[NetworkStatus] | None = None
 
     async def __call__(self) -> Sequence[NetworkStatus] | None:
         """Return the networks; None while the api does not answer."""
-        async with self._turn:
-            if self._read_at is None or self._clock() - self._read_at >= READ_AGAIN_AFTER:
+        async with self._lock:
+            if self._read_at is None or self._clock() - self._read_at >= CACHE_DURATION:
                 try:
                     self._networks = await self._api.networks()
-                except ApiAway:
+                except ApiUnavailable:
                     self._networks = None
                 self._read_at = self._clock()  # after a slow answer, those who waited use it
             return self._networks
@@ -46,7 +46,7 @@ class RecordStatus:
         now = self._clock()
         networks = await self._read_status()
         seen: dict[str, frozenset[Trouble]] = {
-            SERVICE: frozenset({Trouble.AWAY}) if networks is None else frozenset()
+            SERVICE: frozenset({Trouble.UNAVAILABLE}) if networks is None else frozenset()
         }
         seen |= {one.name: one.troubles for one in networks or ()}
         await self._history.record(seen, now)

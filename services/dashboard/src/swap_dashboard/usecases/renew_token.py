@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from swap_dashboard import observe
 from swap_dashboard.domain.accounts import Membership
-from swap_dashboard.ports import Accounts, Api, ApiAway, ApiRefused, Clock, MemberToken
+from swap_dashboard.ports import Accounts, Api, ApiRefused, ApiUnavailable, Clock, MemberToken
 from swap_runtime.sealing import Unreadable
 
 RENEWED_BEFORE: Final = timedelta(days=30)  # of the ninety that a token lives
@@ -36,7 +36,7 @@ class RenewToken:
         try:
             member = self._api.as_member(await self._accounts.token(membership.id))
             made = await member.post("/me/tokens", {"label": LABEL})
-        except (ApiRefused, ApiAway, Unreadable) as error:
+        except (ApiRefused, ApiUnavailable, Unreadable) as error:
             observe.token_not_renewed(membership.id, str(error))
             return
         await self._accounts.replace_token(membership.id, self._to_token(made.data))

@@ -9,7 +9,7 @@ from typing import Final
 from swap_dashboard import observe
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
-from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.domain.throttling import failure_counters
 from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
 from swap_dashboard.usecases.open_session import (
@@ -120,8 +120,8 @@ class SignIn:
         :raises SignInBlocked: after too many failures, also with the right password.
         :raises SignInRefused: when no account has this email with this password.
         """
-        email = _readable(email)
-        counted = counted_by(email, browser.address)
+        email = _normalized_email(email)
+        counted = failure_counters(email, browser.address)
         now = self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
@@ -166,7 +166,7 @@ class SignInByLink:
         return await self._finish(account, browser, by=LINK)
 
 
-def _readable(email: str) -> str:
+def _normalized_email(email: str) -> str:
     try:
         return to_email(email)
     except AccountRefused:

@@ -44,7 +44,7 @@ class SignInByProvider:
     async def begin(self, request: OidcRequest) -> str:
         """Return where the browser is sent.
 
-        :raises ProviderAway: when the provider does not answer.
+        :raises ProviderUnavailable: when the provider does not answer.
         """
         return await self._provider.authorization_url(request)
 
@@ -52,10 +52,10 @@ class SignInByProvider:
         """Return a new session, or the step that needs a code.
 
         :raises SignInRefused: when the provider refuses, or no account has the email.
-        :raises ProviderAway: when the provider does not answer.
+        :raises ProviderUnavailable: when the provider does not answer.
         :raises AccountRefused: when the invitation is bound to another email.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiAway: when the api does not answer.
+        :raises ApiUnavailable: when the api does not answer.
         """
         try:
             email = to_email(await self._provider.verified_email(request, code))

@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_dashboard.console.domain.attempts import FORGOTTEN_AFTER, Failures
 from swap_dashboard.console.domain.sessions import OperatorSession
 
-OF_ONE_MAX: Final = 10
+SESSIONS_PER_OPERATOR_MAX: Final = 10
 ADDRESSES_MAX: Final = 10_000
 
 
@@ -25,7 +25,7 @@ class MemorySessions:
     def add(self, session: OperatorSession, token_hash: bytes) -> None:
         self._forget_ended(session.created_at)
         own = [one for one in self._by_hash.values() if one.name == session.name]
-        if len(own) >= OF_ONE_MAX:
+        if len(own) >= SESSIONS_PER_OPERATOR_MAX:
             self.end(min(own, key=lambda one: one.last_seen_at).id, session.name)
         self._by_hash[token_hash] = session
 
@@ -42,11 +42,11 @@ class MemorySessions:
         return sorted(own, key=lambda one: one.last_seen_at, reverse=True)
 
     def end(self, session_id: UUID, name: str) -> None:
-        self._keep(lambda one: not (one.id == session_id and one.name == name))
+        self._retain(lambda one: not (one.id == session_id and one.name == name))
 
     def end_all(self, name: str) -> int:
         before = len(self._by_hash)
-        self._keep(lambda one: one.name != name)
+        self._retain(lambda one: one.name != name)
         return before - len(self._by_hash)
 
     def _has_ended(self, session: OperatorSession, at: datetime) -> bool:
@@ -54,10 +54,10 @@ class MemorySessions:
         return is_idle or at > session.created_at + self._lifetime
 
     def _forget_ended(self, at: datetime) -> None:
-        self._keep(lambda one: not self._has_ended(one, at))
+        self._retain(lambda one: not self._has_ended(one, at))
 
-    def _keep(self, is_kept: Callable[[OperatorSession], bool]) -> None:
-        self._by_hash = {key: one for key, one in self._by_hash.items() if is_kept(one)}
+    def _retain(self, is_retained: Callable[[OperatorSession], bool]) -> None:
+        self._by_hash = {key: one for key, one in self._by_hash.items() if is_retained(one)}
 
 
 class MemoryAttempts:

@@ -13,16 +13,16 @@ from swap_dashboard.console import observe
 from swap_dashboard.console.ports import (
     Identity,
     OrderAnswer,
-    ServiceAway,
     ServiceName,
     ServiceRefused,
+    ServiceUnavailable,
     TokenRefused,
 )
 
 CONNECTIONS_MAX: Final = 50
-WORDS_MAX: Final = 500
+ERROR_TEXT_MAX: Final = 500
 # A service may still have an earlier list of operators until it restarts.
-IDENTIFIED_BY: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.API)
+IDENTITY_SERVICES: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.API)
 
 
 class HttpServices:
@@ -46,21 +46,21 @@ class HttpServices:
 
     async def identify(self, token: str) -> Identity | None:
         """
-        :raises ServiceAway: when no service answers.
+        :raises ServiceUnavailable: when no service answers.
         """
         api, is_refused = self.as_operator(token), False
-        for service in IDENTIFIED_BY:
+        for service in IDENTITY_SERVICES:
             try:
                 content = await api.get(service, "/identity")
             except (TokenRefused, ServiceRefused):
                 is_refused = True  # a service that has not restarted may lack it
-            except ServiceAway:
+            except ServiceUnavailable:
                 continue
             else:
                 return Identity(str(content["name"]), str(content["role"]))
         if is_refused:
             return None
-        raise ServiceAway(IDENTIFIED_BY[0])
+        raise ServiceUnavailable(IDENTITY_SERVICES[0])
 
     async def close(self) -> None:
         for client in self._clients.values():
@@ -84,23 +84,25 @@ class HttpOperatorApi:
         *,
         is_slow: bool = False,
     ) -> Mapping[str, Any]:
-        more = {"timeout": self._order_seconds} if is_slow else {}
-        _, content = await self._ask(service, "GET", path, params=dict(query or {}), **more)
+        options = {"timeout": self._order_seconds} if is_slow else {}
+        _, content = await self._request(service, "GET", path, params=dict(query or {}), **options)
         return content
 
     async def order(self, service: ServiceName, path: str, body: Mapping[str, Any]) -> OrderAnswer:
         seconds = self._order_seconds
-        status, content = await self._ask(service, "POST", path, json=dict(body), timeout=seconds)
+        status, content = await self._request(
+            service, "POST", path, json=dict(body), timeout=seconds
+        )
         proposal = content.get("proposal") if status == HTTPStatus.ACCEPTED else None
         return OrderAnswer(content, proposal)
 
-    async def _ask(
+    async def _request(
         self, service: ServiceName, method: str, path: str, **options: Any
     ) -> tuple[int, Mapping[str, Any]]:
         """
         :raises TokenRefused: when the token opens nothing.
         :raises ServiceRefused: when the service refuses.
-        :raises ServiceAway: when it does not answer.
+        :raises ServiceUnavailable: when it does not answer.
         """
         client = self._clients.get(service)
         if client is None:
@@ -109,19 +111,19 @@ class HttpOperatorApi:
             answer = await client.request(method, path, headers=self._headers, **options)
             content = orjson.loads(answer.content)
         except (httpx.HTTPError, orjson.JSONDecodeError) as error:
-            observe.service_away(service.value, path, error)
-            raise ServiceAway(service) from error
+            observe.service_unavailable(service.value, path, error)
+            raise ServiceUnavailable(service) from error
         if answer.status_code == HTTPStatus.UNAUTHORIZED:
             raise TokenRefused
         if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(content, dict):
-            raise ServiceAway(service)
+            raise ServiceUnavailable(service)
         if answer.is_error:
-            raise ServiceRefused(service, answer.status_code, _words(content))
+            raise ServiceRefused(service, answer.status_code, _error_text(content))
         return answer.status_code, content
 
 
-def _words(content: Mapping[str, Any]) -> str:
+def _error_text(content: Mapping[str, Any]) -> str:
     error = content.get("error", "it says no more")
     if isinstance(error, dict):
         error = error.get("message", "it says no more")
-    return str(error)[:WORDS_MAX]
+    return str(error)[:ERROR_TEXT_MAX]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-FREE: Final = 5  # failures without a pause
+FREE_FAILURES: Final = 5  # failures without a pause
 PAUSE_MAX: Final = timedelta(minutes=15)
 FORGOTTEN_AFTER: Final = timedelta(hours=24)
 
@@ -28,6 +28,6 @@ class Failures:
 
     def _set_number(self, number: int) -> None:
         self.number = number
-        beyond = min(number - FREE, 10)
+        beyond = min(number - FREE_FAILURES, 10)
         pause = min(timedelta(seconds=2**beyond), PAUSE_MAX) if beyond > 0 else timedelta(0)
         self.blocked_until = self.last_at + pause

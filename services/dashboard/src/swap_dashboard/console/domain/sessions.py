@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 ORDERS_MAX: Final = 20  # of one session; the oldest goes first
-CONFIRMED_WITHIN: Final = timedelta(minutes=5)
+CONFIRMATION_TIMEOUT: Final = timedelta(minutes=5)
 REASON_MAX: Final = 2000
 
 
@@ -20,14 +20,14 @@ class OrderState(StrEnum):
     OPEN = "open"  # shown, not confirmed
     SENT = "sent"  # confirmed; no answer yet
     DONE = "done"
-    NOT_OVER = "not over"  # carried out, and its operator must do something more
+    ACTION_REQUIRED = "not over"  # carried out, and its operator must do something more
     PROPOSED = "proposed"  # it waits for a second operator
     REFUSED = "refused"
     UNKNOWN = "unknown"  # no answer came: it may have been carried out
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenRow:
     """A row as its operator saw it. The order is not sent once the row is another one."""
 
     service: str
@@ -56,7 +56,7 @@ class OrderDraft:
     facts: Sequence[tuple[str, str]]
     back: str  # the page it came from
     warning: str = ""
-    seen: Seen | None = None
+    seen: SeenRow | None = None
 
     def is_same_order(self, other: OrderDraft) -> bool:
         """Whether both order the same, however it is shown."""
@@ -75,7 +75,7 @@ class PendingOrder:
     proposal_id: str = ""
 
     def is_expired(self, at: datetime) -> bool:
-        return self.state is OrderState.OPEN and at > self.made_at + CONFIRMED_WITHIN
+        return self.state is OrderState.OPEN and at > self.made_at + CONFIRMATION_TIMEOUT
 
     def is_confirmable(self, at: datetime) -> bool:
         return self.state is OrderState.OPEN and not self.is_expired(at)

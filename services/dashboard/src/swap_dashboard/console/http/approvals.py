@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OperatorSession, OrderDraft
-from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
+from swap_dashboard.console.http.every_service import ServiceRows, gather_rows, service_of
 from swap_dashboard.console.http.orders import OrderingPages, reason_of
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import read_units
@@ -25,7 +25,6 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    at,
     badge,
     code,
     document,
@@ -34,6 +33,7 @@ from swap_dashboard.console.http.view import (
     moment,
     plain,
     route,
+    url_with,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
@@ -41,8 +41,8 @@ from swap_dashboard.console.ports import OperatorApi, ServiceName
 WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.DASHBOARD)
 PAGE_SIZE: Final = 50
 COUNTED_MAX: Final = 500
-OWN: Final = "You ordered it: a different operator approves it. You can take it back."
-GONE: Final = "not there any more: the order would be refused"
+OWN_ORDER: Final = "You ordered it: a different operator approves it. You can take it back."
+MISSING_ROW: Final = "not there any more: the order would be refused"
 TITLES: Final = {
     "POST /claimable/{id}/pay": "Pay a claimable balance",
     "POST /claimable/{id}/attach": "Attach a balance to a swap",
@@ -73,7 +73,7 @@ NOT_SHOWN: Final = frozenset({"reason", "by"})
 
 async def list_proposals(
     api: OperatorApi, *, after_at: str = "", after_id: str = "", limit: int = COUNTED_MAX
-) -> Gathered:
+) -> ServiceRows:
     """Return what waits for a second operator in any service, the oldest first.
 
     :param limit: how many of each service.
@@ -82,10 +82,10 @@ async def list_proposals(
     if after_at and after_id:
         query |= {"after_at": after_at, "after_id": after_id}
     found = await gather_rows(api, "/approvals", "approvals", of=WITH_APPROVALS, query=query)
-    return replace(found, rows=sorted(found.rows, key=_place))
+    return replace(found, rows=sorted(found.rows, key=_list_position))
 
 
-async def list_proposals_of(api: OperatorApi, service: ServiceName, action: str) -> Gathered:
+async def list_proposals_of(api: OperatorApi, service: ServiceName, action: str) -> ServiceRows:
     """Return what one service's order waits for, the oldest first."""
     query = {"limit": str(COUNTED_MAX), "action": action}
     return await gather_rows(api, "/approvals", "approvals", of=[service], query=query)
@@ -102,8 +102,8 @@ class ApprovalPages(OrderingPages):
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         query = request.query_params
-        place = {name: query.get(name, "") for name in ("after_at", "after_id")}
-        found = await list_proposals(visitor.api, **place, limit=PAGE_SIZE + 1)
+        position = {name: query.get(name, "") for name in ("after_at", "after_id")}
+        found = await list_proposals(visitor.api, **position, limit=PAGE_SIZE + 1)
         listed = found.rows[:PAGE_SIZE]
         rows = [_row(one, visitor.session) for one in listed]
         columns = ("Order", "What", "Why two", "Reason", "Ordered by", "When", "Ends")
@@ -127,7 +127,7 @@ class ApprovalPages(OrderingPages):
             "What is ordered",
             facts=[_state(one), *await _amount(visitor.api, one), *_facts(one)],
             forms=_forms(where, is_own=is_own) if is_open else (),
-            about=OWN if is_own else "",
+            about=OWN_ORDER if is_own else "",
         )
         view = View(
             title=describe(one["action"]),
@@ -167,14 +167,14 @@ async def _find(api: OperatorApi, request: Request) -> Mapping[str, Any]:
     return {"service": service.value, **content["approval"]}
 
 
-def _place(one: Mapping[str, Any]) -> tuple[datetime, str]:
+def _list_position(one: Mapping[str, Any]) -> tuple[datetime, str]:
     return datetime.fromisoformat(one["proposed_at"]), str(one["id"])
 
 
 def _next_page(listed: Sequence[Mapping[str, Any]]) -> str:
     """Return where the list goes on. The place counts in every service."""
     last = listed[-1]
-    return at("/approvals", after_at=last["proposed_at"], after_id=last["id"])
+    return url_with("/approvals", after_at=last["proposed_at"], after_id=last["id"])
 
 
 def describe(action: str) -> str:
@@ -208,7 +208,7 @@ async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[st
     wanted = str(one["target"].get("id"))
     row = next((row for row in content[name] if str(row[key]) == wanted), None)
     if row is None:
-        return [("Amount", plain(GONE))]
+        return [("Amount", plain(MISSING_ROW))]
     shown = units.amount(row["network"], row["token"], row["base_units"])
     return [("Amount", plain(shown)), ("On", plain(row["network"])), ("Token", code(row["token"]))]
 

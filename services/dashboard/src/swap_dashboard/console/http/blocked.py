@@ -21,11 +21,11 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    at,
     code,
     link,
     moment,
     plain,
+    url_with,
     whole,
 )
 from swap_dashboard.console.ports import ServiceName
@@ -34,7 +34,7 @@ SETTLER: Final = ServiceName.SETTLER
 COLUMNS: Final = ("Address", "Network", "Since", "By", "Reason", "")
 SHOWN_MAX: Final = 1000
 EVERYWHERE: Final = "all networks"
-BLOCKING: Final = "No swap is offered or paid to them; their money becomes claimable."
+BLOCK_ABOUT: Final = "No swap is offered or paid to them; their money becomes claimable."
 
 
 class BlockedPages(OrderingPages):
@@ -55,7 +55,7 @@ class BlockedPages(OrderingPages):
         rows = [_row(one) for one in listed[:SHOWN_MAX]]
         parts = [
             Part("Blocked", table=Table(COLUMNS, rows, "No address is blocked.")),
-            Part("Block addresses", forms=[_blocking(units.networks)]),
+            Part("Block addresses", forms=[_block_form(units.networks)]),
         ]
         notices = [f"The first {SHOWN_MAX} of {len(listed)}."] if len(listed) > SHOWN_MAX else []
         view = View(title="Blocked addresses", notices=notices, parts=parts)
@@ -83,7 +83,7 @@ class BlockedPages(OrderingPages):
 
     async def block(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        draft = _draft(fields, "/blocked", "Block addresses", BLOCKING)
+        draft = _draft(fields, "/blocked", "Block addresses", BLOCK_ABOUT)
         return self._orders.review(visitor, draft)
 
     async def lift(self, request: Request) -> Response:
@@ -119,7 +119,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         moment(one["at"]),
         plain(one["by"]),
         whole(one["reason"]),
-        link("Open", at("/blocked/one", address=one["address"], network=one["network"])),
+        link("Open", url_with("/blocked/one", address=one["address"], network=one["network"])),
     ]
 
 
@@ -133,10 +133,10 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     ]
 
 
-def _blocking(networks: Sequence[str]) -> OrderForm:
+def _block_form(networks: Sequence[str]) -> OrderForm:
     options = [("", EVERYWHERE), *((name, name) for name in networks)]
     fields = [
         Field("addresses", "Addresses, one a line", kind="area", placeholder="0x…"),
         Field("network", "Network", kind="select", options=options, is_required=False),
     ]
-    return OrderForm("/blocked/add", "Block", fields, about=BLOCKING, is_danger=True)
+    return OrderForm("/blocked/add", "Block", fields, about=BLOCK_ABOUT, is_danger=True)

@@ -19,7 +19,6 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    at,
     badge,
     code,
     document,
@@ -29,6 +28,7 @@ from swap_dashboard.console.http.view import (
     number,
     plain,
     seconds,
+    url_with,
 )
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.http.rendering import duration
@@ -128,7 +128,7 @@ def _backlog(one: Mapping[str, Any]) -> Sequence[Cell]:
 
 
 def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
-    href = at("/stops/lift", kind="losses", network=one["network"])
+    href = url_with("/stops/lift", kind="losses", network=one["network"])
     return [
         link(one["network"], href) if one["is_stopped"] else plain(one["network"]),
         number(to_dollars(one["usd_micros"])),

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.domain.sessions import OrderDraft, Seen
+from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
 from swap_dashboard.console.domain.units import Units, to_dollars
-from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, required
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, require_field
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.units import read_units, token_of
 from swap_dashboard.console.http.view import (
@@ -25,12 +25,12 @@ from swap_dashboard.console.http.view import (
     Table,
     View,
     amount,
-    at,
     code,
     link,
     moment,
     number,
     plain,
+    url_with,
     whole,
 )
 from swap_dashboard.console.ports import ServiceName
@@ -59,7 +59,7 @@ class CapPages(OrderingPages):
         rows = [_row(one, units) for one in content["caps"]]
         parts = [
             Part("Caps", table=Table(COLUMNS, rows, "No cap is set: nothing bounds what leaves.")),
-            Part("Set a cap", forms=[_setting(units)]),
+            Part("Set a cap", forms=[_set_form(units)]),
         ]
         view = View(
             title="Caps",
@@ -74,7 +74,7 @@ class CapPages(OrderingPages):
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
         one = find_row(content["caps"], **_key(request.query_params))
-        part = Part("Cap", facts=_facts(one, units), forms=[_changing(one), _lifting(one)])
+        part = Part("Cap", facts=_facts(one, units), forms=[_change_form(one), _lift_form(one)])
         view = View(title=_name(one, units), crumbs=[("/caps", "Caps")], parts=[part])
         return self._layout.page(view, visitor, section="caps")
 
@@ -141,7 +141,7 @@ def _order_key(fields: Mapping[str, str], units: Units) -> dict[str, str | None]
 
     :raises OrderFault: when the token or the application is none that can be meant.
     """
-    network = required(fields, "network", "The network")
+    network = require_field(fields, "network", "The network")
     token, app_id = fields.get("token", ""), fields.get("app_id", "")
     known = units.token(network, token)
     if token and known is None:
@@ -163,7 +163,7 @@ def _digits(fields: Mapping[str, str], name: str, label: str) -> str:
     """
     :raises OrderFault: when it is no whole number.
     """
-    text = required(fields, name, label)
+    text = require_field(fields, name, label)
     if not (text.isascii() and text.isdecimal()) or len(text) > 78:  # noqa: PLR2004
         raise OrderFault(f"{label} is a whole number.")
     return text
@@ -175,9 +175,9 @@ def _find(
     return next((one for one in caps if all(one[name] == key[name] for name in key)), None)
 
 
-def _seen(one: Mapping[str, Any]) -> Seen:
+def _seen(one: Mapping[str, Any]) -> SeenRow:
     key = {name: one[name] for name in ("network", "token", "app_id")}
-    return Seen(SETTLER.value, "/caps", "caps", key, {name: one[name] for name in SHOWN})
+    return SeenRow(SETTLER.value, "/caps", "caps", key, {name: one[name] for name in SHOWN})
 
 
 def _limit(one: Mapping[str, Any], units: Units, name: str = "units") -> str:
@@ -215,7 +215,7 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
 
 
 def _href(one: Mapping[str, Any]) -> str:
-    return at("/caps/one", network=one["network"], token=one["token"], app_id=one["app_id"])
+    return url_with("/caps/one", network=one["network"], token=one["token"], app_id=one["app_id"])
 
 
 def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
@@ -242,7 +242,7 @@ def _order_facts(key: Mapping[str, str | None], units: Units) -> Sequence[tuple[
     ]
 
 
-def _setting(units: Units) -> OrderForm:
+def _set_form(units: Units) -> OrderForm:
     networks = [(name, name) for name in units.networks]
     return OrderForm(
         "/caps/set",
@@ -270,11 +270,11 @@ def _hidden(one: Mapping[str, Any]) -> Sequence[Field]:
     return [Field(name, "", value=str(one[name] or ""), kind="hidden") for name in names]
 
 
-def _changing(one: Mapping[str, Any]) -> OrderForm:
+def _change_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [*_limit_fields(str(one["units"]), str(one["seconds"])), *_hidden(one)]
     return OrderForm("/caps/set", "Change it", fields)
 
 
-def _lifting(one: Mapping[str, Any]) -> OrderForm:
+def _lift_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [*_hidden(one), Field("set_at", "", value=str(one["set_at"]), kind="hidden")]
     return OrderForm("/caps/lift", "Lift it", fields, is_danger=True)

@@ -16,8 +16,8 @@ from swap_dashboard.console.http.orders import (
     OrderingPages,
     find_row,
     reason_of,
+    require_field,
     require_same,
-    required,
 )
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
@@ -37,7 +37,7 @@ from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 SUSPENSE: Final = "suspense"  # it belongs to no swap
-WHOSE: Final = "How is it known whose it is"
+OWNER_QUESTION: Final = "How is it known whose it is"
 
 
 class ClaimPages(OrderingPages):
@@ -77,7 +77,7 @@ class ClaimPages(OrderingPages):
     async def pay(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
         one, units = await self._find(request, visitor)
-        to = required(fields, "to_address", "The address of its owner")
+        to = require_field(fields, "to_address", "The address of its owner")
         body = {"to_address": to, **_bound(fields, one), "reason": reason_of(fields)}
         facts = [("To", to), *_order_facts(one, units)]
         return self._review(visitor, one, "pay", "Pay balance", body=body, facts=facts)
@@ -85,7 +85,7 @@ class ClaimPages(OrderingPages):
     async def attach(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
         one, units = await self._find(request, visitor)
-        swap = required(fields, "swap_id", "The swap")
+        swap = require_field(fields, "swap_id", "The swap")
         body = {"swap_id": swap, **_bound(fields, one), "reason": reason_of(fields)}
         facts = [("To the swap", swap), *_order_facts(one, units)]
         return self._review(visitor, one, "attach", "Attach balance", body=body, facts=facts)
@@ -176,7 +176,7 @@ def _forms(one: Mapping[str, Any]) -> Sequence[OrderForm]:
         "Pay it",
         fields=[Field("to_address", "Address of its owner", placeholder="0x…"), units],
         about="All of it is sent on its network to its owner.",
-        question=WHOSE,
+        question=OWNER_QUESTION,
     )
     if one["kind"] != SUSPENSE:
         return (pay,)
@@ -185,6 +185,6 @@ def _forms(one: Mapping[str, Any]) -> Sequence[OrderForm]:
         "Attach it",
         fields=[Field("swap_id", "Swap that it was meant for"), units],
         about="It becomes an ordinary deposit of the swap.",
-        question=WHOSE,
+        question=OWNER_QUESTION,
     )
     return (pay, attach)

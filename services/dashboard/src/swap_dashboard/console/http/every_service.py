@@ -9,19 +9,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
+from swap_dashboard.console.ports import (
+    OperatorApi,
+    ServiceName,
+    ServiceRefused,
+    ServiceUnavailable,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class ServiceRows:
     rows: Sequence[Mapping[str, Any]]  # each with its `service`
-    away: Sequence[str]
+    unavailable: Sequence[str]
     refusals: Sequence[str] = ()  # sentences, each with the words of the service
 
     @property
     def notices(self) -> Sequence[str]:
-        absent = [f"No answer from {', '.join(self.away)}."] if self.away else []
-        return [*absent, *self.refusals]
+        no_answer = [f"No answer from {', '.join(self.unavailable)}."] if self.unavailable else []
+        return [*no_answer, *self.refusals]
 
 
 async def gather_rows(
@@ -31,26 +36,26 @@ async def gather_rows(
     *,
     of: Sequence[ServiceName] = tuple(ServiceName),
     query: Mapping[str, str] | None = None,
-) -> Gathered:
+) -> ServiceRows:
     """
     :param of: of these, the ones that are deployed.
     :raises TokenRefused: when the token opens nothing any more.
     """
     deployed = [service for service in of if service in api.services]
 
-    async def read(service: ServiceName) -> Gathered:
+    async def read(service: ServiceName) -> ServiceRows:
         try:
             content = await api.get(service, path, query)
-        except ServiceAway:
-            return Gathered((), [service.shown])
+        except ServiceUnavailable:
+            return ServiceRows((), [service.shown])
         except ServiceRefused as error:
-            return Gathered((), (), [f"{service.shown} refuses the request: {error}"])
-        return Gathered([{"service": service.value, **row} for row in content[name]], ())
+            return ServiceRows((), (), [f"{service.shown} refuses the request: {error}"])
+        return ServiceRows([{"service": service.value, **row} for row in content[name]], ())
 
     found = await asyncio.gather(*(read(service) for service in deployed))
-    return Gathered(
+    return ServiceRows(
         [row for one in found for row in one.rows],
-        [name for one in found for name in one.away],
+        [name for one in found for name in one.unavailable],
         [sentence for one in found for sentence in one.refusals],
     )
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
+from swap_dashboard.console.http.every_service import ServiceRows, gather_rows, service_of
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import before_of
 from swap_dashboard.console.http.view import (
@@ -18,10 +18,10 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    at,
     moment,
     plain,
     route,
+    url_with,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
@@ -60,7 +60,7 @@ class LogPages(ConsolePages):
 
 async def _read(
     api: OperatorApi, service: ServiceName | None, before: Mapping[str, str]
-) -> Gathered:
+) -> ServiceRows:
     query = {"limit": str(EACH_MAX)}
     if service is None:
         return await gather_rows(api, "/audit", "orders", query=query)
@@ -70,7 +70,7 @@ async def _read(
 def _next_page(service: ServiceName | None, rows: Sequence[Mapping[str, Any]]) -> str:
     if service is None or len(rows) < EACH_MAX:
         return ""
-    return at("/log", service=service.value, before=rows[-1]["id"])
+    return url_with("/log", service=service.value, before=rows[-1]["id"])
 
 
 def _row(one: Mapping[str, Any]) -> Sequence[Cell]:

@@ -26,7 +26,7 @@ from swap_dashboard.ports import Clock
 
 TONES: Final = {
     OrderState.DONE: "good",
-    OrderState.NOT_OVER: "bad",
+    OrderState.ACTION_REQUIRED: "bad",
     OrderState.PROPOSED: "warning",
     OrderState.REFUSED: "bad",
     OrderState.UNKNOWN: "warning",
@@ -34,7 +34,7 @@ TONES: Final = {
 }
 EXPIRED: Final = "It was not confirmed within five minutes. Nothing was ordered."
 CHANGED: Final = "It has changed since the page was loaded: look again."
-NO_ID: Final = "The form lacks its id. Load the page again."
+FORM_WITHOUT_ID: Final = "The form lacks its id. Load the page again."
 SENT_BEFORE: Final = "This form gave an order before. The log of orders says how it ended."
 OTHER_VALUES: Final = (
     "This form gave an order before, with other values. Load the page again to give another one."
@@ -71,7 +71,7 @@ class Orders:
         :raises OrderFault: when the form has no id, or was sent with other values.
         """
         if visitor.order_id is None:
-            raise OrderFault(NO_ID)
+            raise OrderFault(FORM_WITHOUT_ID)
         order = PendingOrder(visitor.order_id, draft, self._clock())
         earlier = visitor.session.orders.get(order.id)
         is_same = earlier is not None and earlier.draft.is_same_order(draft)
@@ -137,7 +137,7 @@ def reason_of(fields: Mapping[str, str]) -> str:
     return reason
 
 
-def required(fields: Mapping[str, str], name: str, label: str) -> str:
+def require_field(fields: Mapping[str, str], name: str, label: str) -> str:
     """
     :raises OrderFault: when the field is empty.
     """

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.approvals import COUNTED_MAX, list_proposals
-from swap_dashboard.console.http.every_service import Gathered, gather_rows
+from swap_dashboard.console.http.every_service import ServiceRows, gather_rows
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.parked import list_parked
 from swap_dashboard.console.http.stops import network_state
@@ -74,17 +74,17 @@ class OverviewPages(ConsolePages):
         return self._layout.page(view, visitor, section="overview")
 
 
-def _notices(found: Sequence[Gathered]) -> Sequence[str]:
+def _notices(found: Sequence[ServiceRows]) -> Sequence[str]:
     """Return why something is missing: each service once, though it was asked for several lists."""
-    away = sorted({name for one in found for name in one.away})
-    absent = f"No answer from {', '.join(away)}: what is known there is missing here."
+    unavailable = sorted({name for one in found for name in one.unavailable})
+    no_answer = f"No answer from {', '.join(unavailable)}: what is known there is missing here."
     refusals = dict.fromkeys(sentence for one in found for sentence in one.refusals)
-    return [*([absent] if away else ()), *refusals]
+    return [*([no_answer] if unavailable else ()), *refusals]
 
 
-def _known(found: Gathered) -> Sequence[Mapping[str, Any]] | None:
+def _known(found: ServiceRows) -> Sequence[Mapping[str, Any]] | None:
     """Return the rows of one service; None where it gave none."""
-    return None if found.away or found.refusals else found.rows
+    return None if found.unavailable or found.refusals else found.rows
 
 
 def _tile(

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
-from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
+from swap_dashboard.console.http.every_service import ServiceRows, gather_rows, service_of
 from swap_dashboard.console.http.orders import OrderingPages, reason_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -31,15 +31,15 @@ from swap_dashboard.console.http.view import (
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 TONES: Final = {"parked": "bad", "unverified": "bad", "releasing": "warning"}
-STANDING: Final = ("parked", "unverified")
-DROPPING: Final = (
+OPEN_STATES: Final = ("parked", "unverified")
+DROP_WARNING: Final = (
     "A dropped message is never applied. Never drop a revert of a deposit: docs/safeguards.md "
     "says what follows."
 )
 VERBS: Final = {"release": "Release", "drop": "Drop"}
 
 
-async def list_parked(api: OperatorApi) -> Gathered:
+async def list_parked(api: OperatorApi) -> ServiceRows:
     return await gather_rows(api, "/parked", "parked")
 
 
@@ -99,7 +99,7 @@ class ParkedPages(OrderingPages):
                 ("State", str(message["state"])),
             ],
             back=f"/parked/{service.value}/{message['id']}",
-            warning=DROPPING if verb == "drop" else "",
+            warning=DROP_WARNING if verb == "drop" else "",
         )
         return self._orders.review(visitor, draft)
 
@@ -145,11 +145,11 @@ def _facts(one: Mapping[str, Any], service: ServiceName) -> Sequence[tuple[str, 
 
 
 def _forms(where: str, message: Mapping[str, Any]) -> Sequence[OrderForm]:
-    if message["state"] not in STANDING:
+    if message["state"] not in OPEN_STATES:
         return ()
     return (
         OrderForm(f"{where}/release", "Release", about="Apply it again, then what waits behind."),
-        OrderForm(f"{where}/drop", "Drop", about=DROPPING, is_danger=True),
+        OrderForm(f"{where}/drop", "Drop", about=DROP_WARNING, is_danger=True),
     )
 
 

@@ -16,8 +16,8 @@ from swap_dashboard.console.http.orders import (
     OrderingPages,
     find_row,
     reason_of,
+    require_field,
     require_same,
-    required,
 )
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import amount_of, read_units, reason_of_queued, token_of
@@ -46,7 +46,7 @@ class PaymentPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/payments", self.list_all),
-            Route("/payments/explain", self.explain, methods=["POST"]),
+            Route("/payments/explain", self.reconcile, methods=["POST"]),
             Route("/payments/sweep", self.sweep, methods=["POST"]),
             Route("/payments/queue/{id}", self.show_queued),
             Route("/payments/queue/{id}/pass", self.let_pass, methods=["POST"]),
@@ -67,7 +67,7 @@ class PaymentPages(OrderingPages):
         parts = [
             Part("Held by a cap", table=Table(QUEUE, queued, "No payment waits for a cap.")),
             Part("Owed to partners", table=Table(FEES, owed, "Nothing is owed.")),
-            Part("Orders about a transaction or an address", forms=_tools(units.networks)),
+            Part("Orders about a transaction or an address", forms=_order_forms(units.networks)),
         ]
         view = View(title="Payments", parts=parts)
         return self._layout.page(view, visitor, section="payments")
@@ -135,7 +135,7 @@ class PaymentPages(OrderingPages):
             visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
         )
         one = find_row(content["fees"], id=request.path_params["id"])
-        to = required(fields, "to_address", "The address of the partner")
+        to = require_field(fields, "to_address", "The address of the partner")
         base_units = require_same(fields, one, "base_units")
         draft = OrderDraft(
             service=SETTLER.value,
@@ -152,10 +152,10 @@ class PaymentPages(OrderingPages):
         )
         return self._orders.review(visitor, draft)
 
-    async def explain(self, request: Request) -> Response:
+    async def reconcile(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        network = required(fields, "network", "The network")
-        hash = required(fields, "transaction_hash", "The transaction")
+        network = require_field(fields, "network", "The network")
+        hash = require_field(fields, "transaction_hash", "The transaction")
         draft = OrderDraft(
             service=SETTLER.value,
             path="/payouts/explain",
@@ -169,9 +169,9 @@ class PaymentPages(OrderingPages):
 
     async def sweep(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        network = required(fields, "network", "The network")
-        address = required(fields, "address", "The deposit address")
-        token = required(fields, "token", "The token")
+        network = require_field(fields, "network", "The network")
+        address = require_field(fields, "address", "The deposit address")
+        token = require_field(fields, "token", "The token")
         draft = OrderDraft(
             service=SETTLER.value,
             path="/sweeps",
@@ -237,9 +237,9 @@ def _fee_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell
     ]
 
 
-def _tools(networks: Sequence[str]) -> Sequence[OrderForm]:
+def _order_forms(networks: Sequence[str]) -> Sequence[OrderForm]:
     where = Field("network", "Network", kind="select", options=[(name, name) for name in networks])
-    explain = OrderForm(
+    reconcile = OrderForm(
         "/payments/explain",
         "Explain it",
         fields=[where, Field("transaction_hash", "Transaction", placeholder="0x…")],
@@ -257,4 +257,4 @@ def _tools(networks: Sequence[str]) -> Sequence[OrderForm]:
         about="A token that belongs to no swap, so that its owner can be paid.",
         question="Why is it worth its gas",
     )
-    return (explain, sweep)
+    return (reconcile, sweep)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.domain.sessions import OrderDraft, Seen
+from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -34,7 +34,7 @@ PARTS: Final = {
     "forgotten": "Payments that the restored ledger has forgotten",
     "uncompared": "Networks that could not be compared",
 }
-FINISHING: Final = "It ends by itself once it is proven. What it holds is paid at once."
+FINISH_WARNING: Final = "It ends by itself once it is proven. What it holds is paid at once."
 CODES: Final = ("_id", "_hash", "address")
 
 
@@ -97,7 +97,7 @@ class RecoveryPages(OrderingPages):
                 ("Held", str(one["held"])),
             ],
             back="/recovery",
-            warning=FINISHING,
+            warning=FINISH_WARNING,
             seen=_seen("recoveries", one, "state"),
         )
         return self._orders.review(visitor, draft)
@@ -120,8 +120,8 @@ class RecoveryPages(OrderingPages):
         return self._orders.review(visitor, draft)
 
 
-def _seen(rows: str, one: Mapping[str, Any], shown: str) -> Seen:
-    return Seen(SETTLER.value, "/recovery", rows, {"id": one["id"]}, {shown: one[shown]})
+def _seen(rows: str, one: Mapping[str, Any], shown: str) -> SeenRow:
+    return SeenRow(SETTLER.value, "/recovery", rows, {"id": one["id"]}, {shown: one[shown]})
 
 
 def _recovery(one: Mapping[str, Any]) -> Part:
@@ -129,7 +129,7 @@ def _recovery(one: Mapping[str, Any]) -> Part:
     form = OrderForm(
         f"/recovery/{one['id']}/finish",
         "End it",
-        about=FINISHING,
+        about=FINISH_WARNING,
         is_danger=True,
         question="Why can nothing be paid twice",
     )

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.http.approvals import list_proposals_of
-from swap_dashboard.console.http.orders import CHANGED, OrderingPages, reason_of, required
+from swap_dashboard.console.http.orders import CHANGED, OrderingPages, reason_of, require_field
 from swap_dashboard.console.http.paging import before_of
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.units import read_units
@@ -25,7 +25,6 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    at,
     badge,
     code,
     link,
@@ -33,6 +32,7 @@ from swap_dashboard.console.http.view import (
     number,
     part_of,
     plain,
+    url_with,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
@@ -72,7 +72,7 @@ class RescuePages(OrderingPages):
         found = content["rescues"]
         ordered = found[:PAGE_SIZE]
         # A settler of an earlier version answers the orders of every kind.
-        waiting = [_waiting(one) for one in proposals.rows if one["action"] == ACTION]
+        waiting = [_proposal_row(one) for one in proposals.rows if one["action"] == ACTION]
         parts = [
             Part("Wait for a second operator", table=Table(WAITING, waiting, "No order waits.")),
             Part("Ordered", table=Table(ORDERED, [_row(one) for one in ordered], "None yet.")),
@@ -82,7 +82,9 @@ class RescuePages(OrderingPages):
             about=ABOUT,
             notices=proposals.notices,
             parts=parts,
-            next_page=at("/rescues", before=ordered[-1]["id"]) if len(found) > PAGE_SIZE else "",
+            next_page=url_with("/rescues", before=ordered[-1]["id"])
+            if len(found) > PAGE_SIZE
+            else "",
         )
         return self._layout.page(
             view, visitor, section="rescues", name="rescues.html", networks=units.networks
@@ -98,14 +100,14 @@ class RescuePages(OrderingPages):
 
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        network, text = _place(request)
-        came = await _came(visitor.api, network, text)
+        network, text = _transaction_of(request)
+        transfers = await _list_transfers(visitor.api, network, text)
         parts = [
             part
-            for number, one in enumerate(came, start=1)
-            for part in _parts(one, f"Transfer {number} of {len(came)}")
+            for number, one in enumerate(transfers, start=1)
+            for part in _parts(one, f"Transfer {number} of {len(transfers)}")
         ]
-        returnable = [one for one in came if _is_returnable(one)]
+        returnable = [one for one in transfers if _is_returnable(one)]
         if returnable:
             form = _form(_href(network, text), returnable)
             parts.append(Part("Return it", forms=[form]))
@@ -119,11 +121,11 @@ class RescuePages(OrderingPages):
 
     async def order(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        network, text = _place(request)
-        came = await _came(visitor.api, network, text)
-        to = required(fields, "to_address", "The address of its owner")
-        wanted = required(fields, "transfer", "The token")
-        chosen = [one for one in came if _is_returnable(one) and _name(one) == wanted]
+        network, text = _transaction_of(request)
+        transfers = await _list_transfers(visitor.api, network, text)
+        to = require_field(fields, "to_address", "The address of its owner")
+        wanted = require_field(fields, "transfer", "The token")
+        chosen = [one for one in transfers if _is_returnable(one) and _return_key(one) == wanted]
         if not chosen:
             raise OrderFault(CHANGED)
         first = chosen[0]
@@ -153,13 +155,13 @@ class RescuePages(OrderingPages):
         return self._orders.review(visitor, draft)
 
 
-async def _came(api: OperatorApi, network: str, text: str) -> Sequence[Mapping[str, Any]]:
+async def _list_transfers(api: OperatorApi, network: str, text: str) -> Sequence[Mapping[str, Any]]:
     path = f"/rescues/{part_of(network)}/{text}"
-    came: Sequence[Mapping[str, Any]] = (await api.get(SETTLER, path, is_slow=True))["came"]
-    return came
+    transfers: Sequence[Mapping[str, Any]] = (await api.get(SETTLER, path, is_slow=True))["came"]
+    return transfers
 
 
-def _place(request: Request) -> tuple[str, str]:
+def _transaction_of(request: Request) -> tuple[str, str]:
     """
     :raises HTTPException: when it is no transaction.
     """
@@ -178,7 +180,7 @@ def _is_returnable(one: Mapping[str, Any]) -> bool:
     return one["symbol"] is None and bool(one["is_final"])
 
 
-def _name(one: Mapping[str, Any]) -> str:
+def _return_key(one: Mapping[str, Any]) -> str:
     """Return what an order returns: all that one sender sent of a token in the transaction."""
     return f"{one['token']} {one['from']}"
 
@@ -198,7 +200,7 @@ def _bound(one: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _waiting(one: Mapping[str, Any]) -> Sequence[Cell]:
+def _proposal_row(one: Mapping[str, Any]) -> Sequence[Cell]:
     network, text = one["target"]["network"], one["target"]["hash"]
     return [
         code(text, _href(network, text)),
@@ -248,7 +250,7 @@ def _parts(one: Mapping[str, Any], title: str) -> Sequence[Part]:
 
 
 def _form(where: str, returnable: Sequence[Mapping[str, Any]]) -> OrderForm:
-    names = dict.fromkeys(_name(one) for one in returnable)
+    names = dict.fromkeys(_return_key(one) for one in returnable)
     options = [(name, "{} from {}".format(*name.split(" ", 1))) for name in names]
     return OrderForm(
         f"{where}/order",

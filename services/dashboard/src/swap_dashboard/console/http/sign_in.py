@@ -15,7 +15,7 @@ from swap_dashboard.console import observe
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.view import View
 from swap_dashboard.console.http.visitors import Visitors
-from swap_dashboard.console.ports import ServiceAway, Sessions
+from swap_dashboard.console.ports import ServiceUnavailable, Sessions
 from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
 from swap_dashboard.domain.paths import own_path
 from swap_dashboard.http.cookies import Cookies
@@ -23,7 +23,7 @@ from swap_dashboard.http.forms import Forms
 from swap_dashboard.ports import Clock
 
 WRONG: Final = "No operator or viewer has this token, or it expired."
-AWAY: Final = "No service answers right now. Try again in a moment."
+UNAVAILABLE: Final = "No service answers right now. Try again in a moment."
 
 
 class SignInPages:
@@ -73,9 +73,9 @@ class SignInPages:
             return self._form(request, {"next": target, "problem": WRONG}, status=401)
         except SignInBlocked as blocked:
             return self._form(request, {"next": target, "problem": str(blocked)}, status=429)
-        except ServiceAway:
-            return self._form(request, {"next": target, "problem": AWAY}, status=503)
-        return self._begin(request, secret, target)
+        except ServiceUnavailable:
+            return self._form(request, {"next": target, "problem": UNAVAILABLE}, status=503)
+        return self._begin_session(request, secret, target)
 
     async def sign_out(self, request: Request) -> Response:
         visitor, _ = await self._visitors.read_form(request)
@@ -106,7 +106,7 @@ class SignInPages:
         self._cookies.remove_session(response)
         return response
 
-    def _begin(self, request: Request, secret: str, target: str) -> Response:
+    def _begin_session(self, request: Request, secret: str, target: str) -> Response:
         """Send the browser on with a new session; the one it came with ends."""
         visitor = self._visitors.find(request)
         if visitor is not None:

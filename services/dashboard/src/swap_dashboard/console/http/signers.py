@@ -32,7 +32,7 @@ from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 COLUMNS: Final = ("Network", "Signer", "State", ">Next nonce", ">Open", "Oldest open", "Reason")
-USED_BY: Final = "Transactions that were not signed here and used its nonces, one a line"
+USED_BY_LABEL: Final = "Transactions that were not signed here and used its nonces, one a line"
 
 
 class SignerPages(OrderingPages):
@@ -54,7 +54,7 @@ class SignerPages(OrderingPages):
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         one = await self._find(request)
-        forms = [_resuming(one)] if one["halted"] else []
+        forms = [_resume_form(one)] if one["halted"] else []
         part = Part("Signer", facts=_facts(one), forms=forms)
         view = View(title="Signer", crumbs=[("/signers", "Signers")], parts=[part])
         return self._layout.page(view, visitor, section="signers")
@@ -137,9 +137,9 @@ def _halt(halted: Mapping[str, Any]) -> str:
     return f"{halted['reason']} (since {halted['at']})"
 
 
-def _resuming(one: Mapping[str, Any]) -> OrderForm:
+def _resume_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [
-        Field("used_by", USED_BY, kind="area", is_required=False, placeholder="0x…"),
+        Field("used_by", USED_BY_LABEL, kind="area", is_required=False, placeholder="0x…"),
         Field("halt", "", value=_halt(one["halted"]), kind="hidden"),
     ]
     return OrderForm(f"{_path(one)}/resume", "Resume", fields, question="Why is it right to go on")

@@ -17,13 +17,13 @@ from starlette.routing import Mount
 from swap_dashboard import observe
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.visitors import MayNotOrder, SignInNeeded, Visitors
-from swap_dashboard.console.ports import ServiceAway, ServiceRefused, Sessions, TokenRefused
+from swap_dashboard.console.ports import ServiceRefused, ServiceUnavailable, Sessions, TokenRefused
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import FormRefused
 from swap_dashboard.http.headers import SecurityHeaders, paths_of
 from swap_dashboard.http.site import STATIC, Section, VersionedFiles
 
-READS_ONLY: Final = "Your role reads. Orders are given by operators."
+READ_ONLY_ROLE: Final = "Your role reads. Orders are given by operators."
 NO_PAGE: Final = "There is no such page."
 
 
@@ -58,14 +58,14 @@ class ErrorPages:
         assert isinstance(error, ServiceRefused)
         return self._page(error.status, str(error))
 
-    async def away(self, _: Request, error: Exception) -> Response:
+    async def unavailable(self, _: Request, error: Exception) -> Response:
         return self._page(503, f"The {error} right now. Try again in a moment.")
 
     async def form(self, _: Request, error: Exception) -> Response:
         return self._page(403, str(error))
 
     async def role(self, _: Request, error: Exception) -> Response:
-        return self._page(403, READS_ONLY)
+        return self._page(403, READ_ONLY_ROLE)
 
     async def fault(self, _: Request, error: Exception) -> Response:
         return self._page(422, str(error))
@@ -75,7 +75,7 @@ class ErrorPages:
         is_missing = error.detail == HTTPStatus.NOT_FOUND.phrase
         return self._page(error.status_code, NO_PAGE if is_missing else error.detail)
 
-    async def broken(self, request: Request, error: Exception) -> Response:
+    async def unexpected(self, request: Request, error: Exception) -> Response:
         observe.answer_failed(request.url.path, error)
         return self._page(500, "Something went wrong on our side. It is logged.")
 
@@ -95,11 +95,11 @@ def build_site(sections: Sequence[Section], errors: ErrorPages, *, is_https: boo
             SignInNeeded: errors.sign_in,
             TokenRefused: errors.token,
             ServiceRefused: errors.refused,
-            ServiceAway: errors.away,
+            ServiceUnavailable: errors.unavailable,
             FormRefused: errors.form,
             MayNotOrder: errors.role,
             OrderFault: errors.fault,
             HTTPException: errors.http,
-            Exception: errors.broken,
+            Exception: errors.unexpected,
         },
     )

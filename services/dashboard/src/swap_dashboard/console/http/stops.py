@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.domain.sessions import OrderDraft, Seen
-from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, required
+from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, require_field
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
     Cell,
@@ -20,7 +20,6 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    at,
     badge,
     code,
     link,
@@ -28,9 +27,15 @@ from swap_dashboard.console.http.view import (
     number,
     part_of,
     plain,
+    url_with,
     whole,
 )
-from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
+from swap_dashboard.console.ports import (
+    OperatorApi,
+    ServiceName,
+    ServiceRefused,
+    ServiceUnavailable,
+)
 
 SETTLER: Final = ServiceName.SETTLER
 WATCHER: Final = ServiceName.CHAIN_WATCHER
@@ -39,8 +44,8 @@ KINDS: Final = {"signing": "stopped", "halt": "halted", "losses": "loss budget"}
 STOPS: Final = ("Where", "Kind", "Since", "By", "Reason")
 NETWORKS: Final = ("Network", "State", ">Head", ">Read", ">Final", ">Behind")
 NO_WATCHER: Final = "The chain-watcher does not answer."
-RESUMING: Final = "It is refused while a node still contradicts what was published."
-TAKE_BACK: Final = "Transactions whose published logs were made up, one a line"
+RESUME_HINT: Final = "It is refused while a node still contradicts what was published."
+TAKE_BACK_LABEL: Final = "Transactions whose published logs were made up, one a line"
 
 
 class StopPages(OrderingPages):
@@ -66,14 +71,14 @@ class StopPages(OrderingPages):
         parts = [
             Part("Stops", table=Table(STOPS, listed, "Nothing is stopped.")),
             Part("Networks", table=Table(NETWORKS, rows, NO_WATCHER)),
-            Part("Stop signing", forms=[_stopping(sorted(units.networks))]),
+            Part("Stop signing", forms=[_stop_form(sorted(units.networks))]),
         ]
         view = View(title="Stops and networks", parts=parts)
         return self._layout.page(view, visitor, section="stops")
 
     async def stop(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        where = required(fields, "network", "Where")
+        where = require_field(fields, "network", "Where")
         network = None if where == EVERYWHERE else where
         draft = OrderDraft(
             service=SETTLER.value,
@@ -94,7 +99,7 @@ class StopPages(OrderingPages):
             kind=request.query_params.get("kind", ""),
             network=request.query_params.get("network", ""),
         )
-        part = Part("Stop", facts=_facts(one), forms=[_lifting(one)])
+        part = Part("Stop", facts=_facts(one), forms=[_lift_form(one)])
         title = f"Stop {_where(one['network'])}"
         view = View(title=title, crumbs=[("/stops", "Stops and networks")], parts=[part])
         return self._layout.page(view, visitor, section="stops")
@@ -134,7 +139,7 @@ class StopPages(OrderingPages):
         visitor = self._visitors.require(request)
         content = await visitor.api.get(WATCHER, "/networks")
         one = find_row(content["networks"], network=request.path_params["network"])
-        forms = [_resuming(one)] if one["halted"] else []
+        forms = [_resume_form(one)] if one["halted"] else []
         part = Part("Network", facts=_network_facts(one), forms=forms)
         crumbs = [("/stops", "Stops and networks")]
         view = View(title=str(one["network"]), crumbs=crumbs, parts=[part])
@@ -159,8 +164,8 @@ class StopPages(OrderingPages):
                 ("Taken back", ", ".join(taken_back) or "nothing"),
             ],
             back=f"/networks/{part_of(one['network'])}",
-            warning=RESUMING,
-            seen=Seen(
+            warning=RESUME_HINT,
+            seen=SeenRow(
                 WATCHER.value,
                 "/networks",
                 "networks",
@@ -175,7 +180,7 @@ async def _watched_networks(api: OperatorApi) -> Sequence[Mapping[str, Any]]:
     """Return the chain-watcher's answer; nothing while it is down: a stop must not wait for it."""
     try:
         networks: Sequence[Mapping[str, Any]] = (await api.get(WATCHER, "/networks"))["networks"]
-    except (ServiceAway, ServiceRefused):
+    except (ServiceUnavailable, ServiceRefused):
         return ()
     return networks
 
@@ -185,7 +190,7 @@ def _where(network: str) -> str:
 
 
 def _stop(one: Mapping[str, Any]) -> Sequence[Cell]:
-    href = at("/stops/lift", kind=one["kind"], network=one["network"])
+    href = url_with("/stops/lift", kind=one["kind"], network=one["network"])
     if one["kind"] == "halt":
         href = f"/networks/{part_of(one['network'])}"
     return [
@@ -208,14 +213,14 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     ]
 
 
-def _stopping(names: Sequence[str]) -> OrderForm:
+def _stop_form(names: Sequence[str]) -> OrderForm:
     options = [(EVERYWHERE, "everywhere"), *((name, name) for name in names)]
     field = Field("network", "Where", kind="select", options=options)
     about = "Nothing is signed there; chains are watched and requests answered as before."
     return OrderForm("/stops/add", "Stop", fields=[field], about=about, is_danger=True)
 
 
-def _lifting(one: Mapping[str, Any]) -> OrderForm:
+def _lift_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [Field(name, "", value=str(one[name]), kind="hidden") for name in ("kind", "at")]
     fields.append(Field("network", "", value=str(one["network"]), kind="hidden"))
     return OrderForm("/stops/lift", "Lift it", fields, question="Why is it right to go on")
@@ -256,8 +261,13 @@ def _network_facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     ]
 
 
-def _resuming(one: Mapping[str, Any]) -> OrderForm:
+def _resume_form(one: Mapping[str, Any]) -> OrderForm:
     field = Field(
-        "take_back", TAKE_BACK, kind="area", is_required=False, placeholder="0x…", hint=RESUMING
+        "take_back",
+        TAKE_BACK_LABEL,
+        kind="area",
+        is_required=False,
+        placeholder="0x…",
+        hint=RESUME_HINT,
     )
     return OrderForm(f"/networks/{part_of(one['network'])}/resume", "Resume", [field])

@@ -40,7 +40,7 @@ def whole(value: object) -> Cell:
     return Cell(NONE if value in (None, "") else str(value))
 
 
-def at(path: str, **query: object) -> str:
+def url_with(path: str, **query: object) -> str:
     """Return an address of the console with values of services in it, none of them as syntax."""
     named = {name: str(value) for name, value in query.items() if value}
     return f"{path}?{urlencode(named)}" if named else path

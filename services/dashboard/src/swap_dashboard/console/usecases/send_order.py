@@ -10,13 +10,13 @@ from swap_dashboard.console.domain.sessions import (
     OperatorSession,
     OrderState,
     PendingOrder,
-    Seen,
+    SeenRow,
 )
 from swap_dashboard.console.ports import (
     OperatorApi,
-    ServiceAway,
     ServiceName,
     ServiceRefused,
+    ServiceUnavailable,
     TokenRefused,
 )
 from swap_dashboard.ports import Clock
@@ -51,7 +51,7 @@ class SendOrder:
             raise
         finally:
             draft = order.draft
-            observe.ordered(
+            observe.order_ended(
                 session.name,
                 draft.service,
                 draft.path,
@@ -62,10 +62,10 @@ class SendOrder:
     async def _send(self, order: PendingOrder, api: OperatorApi) -> None:
         draft = order.draft
         try:
-            if draft.seen is not None and not await _is_there(draft.seen, api):
+            if draft.seen is not None and not await _is_unchanged(draft.seen, api):
                 order.end(OrderState.REFUSED, CHANGED)
                 return
-        except (ServiceAway, ServiceRefused) as error:
+        except (ServiceUnavailable, ServiceRefused) as error:
             order.end(OrderState.REFUSED, f"{error}. Nothing was ordered.")
             return
         try:
@@ -75,18 +75,18 @@ class SendOrder:
         except TokenRefused:
             order.end(OrderState.REFUSED, "Your token opens nothing any more.")
             raise
-        except ServiceAway:
+        except ServiceUnavailable:
             order.end(OrderState.UNKNOWN, UNKNOWN)
         else:
             if answer.proposal is None:
-                left = what_is_left(answer.content)
-                order.end(OrderState.NOT_OVER if left else OrderState.DONE, left)
+                left = remaining_action(answer.content)
+                order.end(OrderState.ACTION_REQUIRED if left else OrderState.DONE, left)
             else:
                 why, id = str(answer.proposal["why"]), str(answer.proposal["id"])
                 order.end(OrderState.PROPOSED, why, proposal_id=id)
 
 
-def what_is_left(content: Mapping[str, Any]) -> str:
+def remaining_action(content: Mapping[str, Any]) -> str:
     """Return what an operator must still do, by the answer to an order; nothing in most cases."""
     if content.get("nothing_is_signed") is False:
         return STILL_SIGNED
@@ -94,9 +94,9 @@ def what_is_left(content: Mapping[str, Any]) -> str:
     return PAID_EXTERNALLY + ", ".join(map(str, paid)) if paid else ""
 
 
-async def _is_there(seen: Seen, api: OperatorApi) -> bool:
+async def _is_unchanged(seen: SeenRow, api: OperatorApi) -> bool:
     """
-    :raises ServiceAway: when the service does not answer.
+    :raises ServiceUnavailable: when the service does not answer.
     :raises ServiceRefused: when it refuses.
     """
     content = await api.get(ServiceName(seen.service), seen.path)

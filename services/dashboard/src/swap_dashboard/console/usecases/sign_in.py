@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_dashboard.console import observe
 from swap_dashboard.console.domain.sessions import OperatorSession
-from swap_dashboard.console.ports import Attempts, ServiceAway, Services, Sessions
+from swap_dashboard.console.ports import Attempts, Services, ServiceUnavailable, Sessions
 from swap_dashboard.ports import Clock, NewId, NewToken
 
 ROLES: Final = frozenset({"viewer", "operator"})
@@ -51,7 +51,7 @@ class SignIn:
 
         :raises SignInBlocked: after too many failures, also with a token that is right.
         :raises SignInRefused: when no operator or viewer has it.
-        :raises ServiceAway: when no service answers.
+        :raises ServiceUnavailable: when no service answers.
         """
         now = self._clock()
         until = self._attempts.begin(address, now)
@@ -61,7 +61,7 @@ class SignIn:
         is_token = token.isascii() and token.isprintable() and 0 < len(token) <= TOKEN_MAX
         try:
             identity = await self._services.identify(token) if is_token else None
-        except ServiceAway:
+        except ServiceUnavailable:
             self._attempts.take_back(address)
             raise
         if identity is None or identity.role not in ROLES:
