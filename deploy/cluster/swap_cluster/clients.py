@@ -15,7 +15,7 @@ from eth_utils.address import to_checksum_address
 from swap_cluster.deployment import NAMESPACE
 from swap_cluster.kubectl import get
 from swap_cluster.settings import PLACES
-from swap_cluster.webhooks import HOOK, give_secret
+from swap_cluster.webhooks import HOOK, set_secret
 from swap_runtime.catalogue import load_catalogue
 from swap_stack.account import EMAIL, make_account
 from swap_stack.daemon import StackError
@@ -81,7 +81,7 @@ async def _make_partners(ports: ServicePorts) -> list[dict[str, Any]]:
     file = PLACES.var / f"partners-{namespace['metadata']['uid']}.json"
     operator = Operator(ports, OPERATOR_TOKEN)
     partners = await asyncio.to_thread(make_partners, file, operator, {DEMO: HOOK}, names=(DEMO,))
-    await give_secret(partners[0]["webhook"]["secret"])
+    await set_secret(partners[0]["webhook"]["secret"])
     await make_account(
         operator,
         ports.internal_url("dashboard"),

@@ -20,7 +20,7 @@ from swap_cluster.machine import (
 )
 from swap_cluster.parts import containerd, control_plane, ctr, node, write_configuration
 from swap_cluster.settings import ADMIN, BINARIES, PLACES
-from swap_cluster.volumes import offer_volumes
+from swap_cluster.volumes import provide_volumes
 from swap_stack.processes import Registry, end, record_of
 from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
@@ -46,7 +46,7 @@ async def start_cluster(report: Report) -> None:
         with report.timed(part.name):
             await part.start()
             await part.ready()
-    await offer_volumes()
+    await provide_volumes()
     report.print_step("cluster", f"export KUBECONFIG={PLACES.shown(ADMIN)}")
 
 

@@ -19,7 +19,7 @@ from swap_stack.report import Report
 OVERLAY = SOURCE / "overlay"
 VERSION = PLACES.var / "overlay"
 NAMESPACE = "swap-dev"
-PATIENCE_SECONDS = 1200
+TIMEOUT_SECONDS = 1200
 
 
 async def deploy(report: Report) -> None:
@@ -30,7 +30,7 @@ async def deploy(report: Report) -> None:
     with report.timed("apply", PLACES.shown(OVERLAY)):
         await apply_overlay(loaded_tags())
     with report.timed("ready"):
-        await until_deployed(report)
+        await wait_until_deployed(report)
     await write_addresses()
     await remove_other_versions()
 
@@ -57,12 +57,12 @@ def _write_version(tags: Mapping[str, str]) -> None:
     write_json(VERSION / "kustomization.yaml", document)
 
 
-async def until_deployed(report: Report) -> None:
+async def wait_until_deployed(report: Report) -> None:
     """Return once the Job `release` has ended well, and every pod is of the version applied.
 
     :raises StackError: when they are not in time.
     """
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
     shown: set[str] = set()
     while True:
         items = (await get("jobs,deployments,statefulsets", "--namespace", NAMESPACE))["items"]
@@ -74,7 +74,7 @@ async def until_deployed(report: Report) -> None:
             return
         if asyncio.get_running_loop().time() > deadline:
             pods = await kubectl("get", "pods", "--namespace", NAMESPACE)
-            raise StackError(f"Not every pod is ready after {PATIENCE_SECONDS} s:\n{pods}")
+            raise StackError(f"Not every pod is ready after {TIMEOUT_SECONDS} s:\n{pods}")
         await asyncio.sleep(1)
 
 

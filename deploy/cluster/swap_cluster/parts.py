@@ -18,7 +18,7 @@ from swap_cluster.settings import (
     PKI,
     PLACES,
     SERVICES,
-    filled,
+    render_template,
 )
 from swap_stack.daemon import Daemon
 from swap_stack.ports import Ports
@@ -53,8 +53,8 @@ def write_configuration() -> None:
         (PLACES.var / folder).mkdir(parents=True, exist_ok=True)
     places = {"CNI": cni_folder(), "RUNC": shutil.which("runc")}
     for name in ("containerd.toml", "kubelet.yaml", "Corefile"):
-        (PLACES.var / name).write_text(filled(name, **places))
-    (PLACES.var / "cni/pods.conflist").write_text(filled("pods.conflist"))
+        (PLACES.var / name).write_text(render_template(name, **places))
+    (PLACES.var / "cni/pods.conflist").write_text(render_template("pods.conflist"))
 
 
 def control_plane() -> tuple[ClusterPart, ...]:
@@ -69,7 +69,7 @@ def control_plane() -> tuple[ClusterPart, ...]:
                 *(f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"),
                 f"--initial-cluster=default={peers}",
             ],
-            _answers(f"{clients}/health"),
+            _url_probe(f"{clients}/health"),
         ),
         ClusterPart(
             "kube-apiserver",
@@ -157,12 +157,12 @@ def node() -> tuple[ClusterPart, ...]:
                 "--conntrack-tcp-timeout-close-wait=0",
                 *_files({"kubeconfig": "proxy.conf"}),
             ],
-            _answers(f"http://{HOST}:10256/healthz"),
+            _url_probe(f"http://{HOST}:10256/healthz"),
         ),
         ClusterPart(
             "coredns",
             [str(BINARIES / "coredns"), f"-conf={PLACES.var / 'Corefile'}"],
-            _answers(f"http://{HOST}:8181/ready"),
+            _url_probe(f"http://{HOST}:8181/ready"),
         ),
     )
 
@@ -180,7 +180,7 @@ def _files(flags: dict[str, str]) -> list[str]:
     return [f"--{flag}={PKI / name}" for flag, name in flags.items()]
 
 
-def _answers(url: str) -> Probe:
+def _url_probe(url: str) -> Probe:
     async def probe() -> bool:
         try:
             async with (

@@ -26,7 +26,7 @@ NODE: Final = "node"
 CNI_FOLDERS: Final = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 
 
-def filled(name: str, **values: object) -> str:
+def render_template(name: str, **values: object) -> str:
     """Return a file of `configuration`, with its `@NAMES@` replaced."""
     text = (SOURCE / "configuration" / name).read_text()
     known = {"RUN": PLACES.var, "HOST": HOST, "BRIDGE": BRIDGE, "PODS": PODS, **values}

@@ -7,14 +7,14 @@ import shutil
 from typing import Any
 
 from swap_cluster.kubectl import get, kubectl
-from swap_cluster.settings import NODE, VOLUMES, filled
+from swap_cluster.settings import NODE, VOLUMES, render_template
 
 COUNT = 8
 
 
-async def offer_volumes() -> None:
+async def provide_volumes() -> None:
     """Make volumes that are free: those that are missing, and those that a claim has left."""
-    await kubectl("apply", "--filename=-", text=filled("storage.yaml"))
+    await kubectl("apply", "--filename=-", text=render_template("storage.yaml"))
     found = {each["metadata"]["name"]: each for each in (await get("persistentvolumes"))["items"]}
     for number in range(COUNT):
         name = f"folder-{number}"

@@ -23,12 +23,12 @@ IN_THE_POD: Final = ("--namespace", NAMESPACE, "exec", "deployment/notifier", "-
 RECEIVER: Final = "webhook-receiver"
 SECRET_FILE: Final = "/run/secrets/webhooks/secret"
 RECEIVED: Final = "/received/deliveries.jsonl"
-PATIENCE_SECONDS: Final = 150.0
+TIMEOUT_SECONDS: Final = 150.0
 POLL_SECONDS: Final = 0.5
 LINE_BYTES: Final = 2**20
 
 
-async def give_secret(secret: str) -> None:
+async def set_secret(secret: str) -> None:
     """Give the sample receiver what it verifies with, and wait until its pod has it.
 
     :raises StackError: when the pod does not have it in time.
@@ -46,7 +46,7 @@ async def give_secret(secret: str) -> None:
         *("--namespace", NAMESPACE, "annotate", "pods", "--overwrite"),
         *("--selector=app.kubernetes.io/name=notifier", f"webhook-receiver/secret={version}"),
     )
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
     while await _secret_in_the_pod() != secret:
         if asyncio.get_running_loop().time() > deadline:
             raise StackError("The notifier's pod did not get the secret of the sample receiver.")

@@ -12,7 +12,7 @@ from swap_cluster.deployment import (
     apply_overlay,
     is_ready,
     is_settled,
-    until_deployed,
+    wait_until_deployed,
 )
 from swap_cluster.images import SERVICES_IMAGE, load_variant, loaded_tags
 from swap_cluster.kubectl import get, kubectl
@@ -25,10 +25,10 @@ from tests.support.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 OTHER_TREASURY = "0x" + "11" * 20
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 
 
-async def reasons(deployment: str) -> set[str]:
+async def wait_reasons(deployment: str) -> set[str]:
     """Return why containers of a Deployment are waiting, or how they ended."""
     label = f"--selector=app.kubernetes.io/name={deployment}"
     found = set()
@@ -46,30 +46,30 @@ def _reason(container: Mapping[str, Any]) -> str:
     return f"{container['name']}: {why['reason']}" if "reason" in why else ""
 
 
-async def assert_swaps_go_on(traffic: Traffic, deployment: str) -> None:
+async def assert_swaps_continue(traffic: Traffic, deployment: str) -> None:
     found = await get("deployment", deployment, "-n", NAMESPACE)
     assert found["status"]["availableReplicas"] == found["spec"]["replicas"]
     traffic.add([await traffic.send()])
     assert_paid_once(await traffic.close())
 
 
-async def undo(deployment: str) -> None:
+async def undo_rollout(deployment: str) -> None:
     await kubectl("-n", NAMESPACE, "rollout", "undo", f"deployment/{deployment}")
-    await until(lambda: is_settled(deployment), within=PATIENCE_SECONDS, every=0.5)
+    await until(lambda: is_settled(deployment), within=TIMEOUT_SECONDS, every=0.5)
 
 
-async def test_an_image_that_does_not_exist(traffic: Traffic) -> None:
+async def test_swaps_continue_while_an_image_cannot_be_pulled(traffic: Traffic) -> None:
     await kubectl("-n", NAMESPACE, "set", "image", "deployment/quoter", "service=swap:absent")
     try:
 
         async def cannot_pull() -> bool:
             pulling = {"service: ErrImagePull", "service: ImagePullBackOff"}
-            return bool(await reasons("quoter") & pulling)
+            return bool(await wait_reasons("quoter") & pulling)
 
-        await until(cannot_pull, within=PATIENCE_SECONDS, every=0.5)
-        await assert_swaps_go_on(traffic, "quoter")
+        await until(cannot_pull, within=TIMEOUT_SECONDS, every=0.5)
+        await assert_swaps_continue(traffic, "quoter")
     finally:
-        await undo("quoter")
+        await undo_rollout("quoter")
 
 
 FAILING = "services/quoter/migrations/versions/9999_fails.py"
@@ -92,7 +92,7 @@ async def names_of(deployment: str) -> set[str]:
     return {pod["metadata"]["name"] for pod in pods if is_ready(pod)}
 
 
-async def test_a_migration_that_fails(traffic: Traffic) -> None:
+async def test_swaps_continue_while_a_migration_fails(traffic: Traffic) -> None:
     """The release stops there: the service's new pods wait, and the old ones continue."""
     await load_variant("broken", {FAILING: MIGRATION.format(last=last_revision("quoter"))})
     old = await names_of("quoter")
@@ -101,22 +101,22 @@ async def test_a_migration_that_fails(traffic: Traffic) -> None:
 
         async def has_failed() -> bool:
             failed = {"migrate-quoter: Error", "migrate-quoter: CrashLoopBackOff"}
-            return bool(await reasons("release") & failed)
+            return bool(await wait_reasons("release") & failed)
 
         async def new_one_waits() -> bool:
             label = "--selector=app.kubernetes.io/name=quoter"
             pods = (await get("pods", "-n", NAMESPACE, label))["items"]
             return any(is_migrating(each) for each in pods if each["metadata"]["name"] not in old)
 
-        await until(has_failed, what="a failed step", within=PATIENCE_SECONDS, every=0.5)
-        await until(new_one_waits, what="a pod that waits", within=PATIENCE_SECONDS, every=0.5)
-        await assert_swaps_go_on(traffic, "quoter")
+        await until(has_failed, what="a failed step", within=TIMEOUT_SECONDS, every=0.5)
+        await until(new_one_waits, what="a pod that waits", within=TIMEOUT_SECONDS, every=0.5)
+        await assert_swaps_continue(traffic, "quoter")
         assert await names_of("quoter") == old
     finally:
         await apply_overlay(loaded_tags())
-        await until_deployed(Report())
+        await wait_until_deployed(Report())
 
-    await assert_swaps_go_on(traffic, "quoter")
+    await assert_swaps_continue(traffic, "quoter")
     assert await names_of("quoter") == old
     assert await traffic.violations() == {}
 
@@ -133,7 +133,7 @@ def is_migrating(pod: Mapping[str, Any]) -> bool:
     return "migrations" in steps and "running" in steps["migrations"]["state"]
 
 
-async def test_a_catalogue_that_the_chains_contradict(traffic: Traffic) -> None:
+async def test_swaps_continue_while_a_release_has_a_wrong_catalogue(traffic: Traffic) -> None:
     name = ("configmap", "catalogue", "-n", NAMESPACE)
     right = (await get(*name))["data"]["catalogue.yaml"]
     wrong = yaml.safe_load(right)
@@ -144,13 +144,13 @@ async def test_a_catalogue_that_the_chains_contradict(traffic: Traffic) -> None:
 
         async def is_refused() -> bool:
             failed = {"contracts: Error", "contracts: CrashLoopBackOff"}
-            return bool(await reasons("api") & failed)
+            return bool(await wait_reasons("api") & failed)
 
-        await until(is_refused, within=PATIENCE_SECONDS, every=0.5)
-        await assert_swaps_go_on(traffic, "api")
+        await until(is_refused, within=TIMEOUT_SECONDS, every=0.5)
+        await assert_swaps_continue(traffic, "api")
     finally:
         await set_catalogue(right)
-        await undo("api")
+        await undo_rollout("api")
 
 
 async def set_catalogue(text: str) -> None:

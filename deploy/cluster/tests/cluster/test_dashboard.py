@@ -13,7 +13,7 @@ from deploy.cluster.tests.cluster.visitor import Visitor
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
-async def test_a_member_sees_a_swap_and_its_webhook(
+async def test_dashboard_shows_a_swap_and_its_webhook_to_a_member(
     stack: dict[str, Any], traffic: Traffic, visitor: Visitor
 ) -> None:
     [partner] = stack["partners"]

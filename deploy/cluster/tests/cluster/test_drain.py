@@ -142,7 +142,7 @@ async def drain_under(traffic: Traffic, first: dict[str, set[str]]) -> tuple[flo
         await drain.kill()
 
 
-async def test_a_drain_leaves_a_pod_of_every_service_at_work(
+async def test_drain_leaves_a_ready_pod_of_every_service(
     stack: dict[str, Any], traffic: Traffic, visitor: Visitor
 ) -> None:
     async with two_pods_each():

@@ -49,7 +49,7 @@ async def kill(name: str) -> None:
         await kubectl("-n", NAMESPACE, "delete", "pod", pod["metadata"]["name"], "--wait=false")
 
 
-async def is_back(name: str, restarts_before: int) -> bool:
+async def is_restarted(name: str, restarts_before: int) -> bool:
     """Return whether one pod is ready, and no other is left.
 
     For a pod with a volume its own status counts, because the StatefulSet's is late for a moment.
@@ -60,7 +60,7 @@ async def is_back(name: str, restarts_before: int) -> bool:
 
 
 @pytest.mark.parametrize("name", [*SERVICES, "valkey", "kafka", "postgres"])
-async def test_a_killed_pod_comes_back_and_every_swap_is_paid_once(
+async def test_killed_pod_is_restarted_and_every_swap_is_paid_once(
     name: str, traffic: Traffic
 ) -> None:
     before = [await traffic.send() for _ in range(3)]
@@ -68,7 +68,7 @@ async def test_a_killed_pod_comes_back_and_every_swap_is_paid_once(
     restarts_before = await restarts(name)
     killed_at = time.monotonic()
     await kill(name)
-    await until(lambda: is_back(name, restarts_before), within=RECOVERY_SECONDS, every=0.5)
+    await until(lambda: is_restarted(name, restarts_before), within=RECOVERY_SECONDS, every=0.5)
     recovery = time.monotonic() - killed_at
     after = [await traffic.send() for _ in range(2)]
     traffic.add(after)

@@ -64,7 +64,7 @@ async def namespace(definitions: None) -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-async def test_the_api_server_accepts_the_overlay(folder: str, namespace: None) -> None:
+async def test_api_server_accepts_the_overlay(folder: str, namespace: None) -> None:
     objects = list(applicable(Rendered.of(folder)))
 
     answer = await kubectl(

@@ -39,17 +39,17 @@ def assert_paid_once(swaps: list[ClosedSwap]) -> None:
         assert swap.sent.quoted <= swap.received < swap.sent.quoted * 2, swap
 
 
-def longest(swaps: list[ClosedSwap]) -> float:
+def longest_seconds(swaps: list[ClosedSwap]) -> float:
     return max(swap.seconds for swap in swaps)
 
 
-async def test_every_service_is_replaced_while_swaps_go_on(
+async def test_swaps_continue_while_every_service_is_restarted(
     stack: dict[str, Any], traffic: Traffic, visitor: Visitor
 ) -> None:
     async with traffic.every(SECONDS_BETWEEN_SWAPS):
         await traffic.until_sent(CALM_SWAPS)
     calm = await traffic.close()
-    lines = [f"{'nothing':<14} {len(calm):4} swaps, longest {longest(calm):5.1f} s"]
+    lines = [f"{'nothing':<14} {len(calm):4} swaps, longest {longest_seconds(calm):5.1f} s"]
     watch = LeaseWatch(stack)
     async with watch.watching(), visitor.every(SECONDS_BETWEEN_SWAPS):
         for service in SERVICES:
@@ -62,7 +62,7 @@ async def test_every_service_is_replaced_while_swaps_go_on(
             changed = watch.handovers[known:]
             gap = max((each.seconds for each in changed), default=0.0)
             lines.append(
-                f"{service:<14} {len(swaps):4} swaps, longest {longest(swaps):5.1f} s, "
+                f"{service:<14} {len(swaps):4} swaps, longest {longest_seconds(swaps):5.1f} s, "
                 f"{len(changed)} leases changed hands, the slowest within {gap:.1f} s"
             )
             calm += swaps

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from swap_cluster.deployment import apply_overlay, until_deployed
+from swap_cluster.deployment import apply_overlay, wait_until_deployed
 from swap_cluster.images import SERVICES_IMAGE, load_variant, loaded_tags
 
 from deploy.cluster.tests.cluster.lease_watch import LeaseWatch
@@ -33,12 +33,12 @@ async def roll_out(version: str) -> float:
     """Apply a version as an operator does; return the seconds until no other version is left."""
     started = time.monotonic()
     await apply_overlay({**loaded_tags(), SERVICES_IMAGE: version})
-    await until_deployed(Report())
+    await wait_until_deployed(Report())
     await until(all_settled, what="all rolled out", within=ROLLOUT_SECONDS, every=0.5)
     return time.monotonic() - started
 
 
-async def test_every_service_is_upgraded_and_rolled_back_while_swaps_go_on(
+async def test_swaps_continue_while_every_service_is_upgraded_and_rolled_back(
     stack: dict[str, Any], traffic: Traffic, visitor: Visitor
 ) -> None:
     before = loaded_tags()[SERVICES_IMAGE]

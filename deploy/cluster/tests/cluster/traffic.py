@@ -28,7 +28,7 @@ SELECT CAST(swap_id AS text) FROM notifier.webhook_message WHERE swap_id = ANY(%
 AND state = 'delivered' AND convert_from(body, 'UTF8')::jsonb #>> '{swap,status}' = 'completed'
 """
 QUERIES = ROOT / "deploy/postgres/invariants/queries.sql"
-PATIENCE_SECONDS = 180
+TIMEOUT_SECONDS = 180
 POLL_SECONDS = 0.5
 
 
@@ -76,7 +76,7 @@ class Traffic:
         async def is_enough() -> bool:
             return self.sent_count >= enough
 
-        await until(is_enough, what="swaps on their way", within=PATIENCE_SECONDS)
+        await until(is_enough, what="swaps on their way", within=TIMEOUT_SECONDS)
 
     @asynccontextmanager
     async def every(self, seconds: float) -> AsyncIterator[None]:
@@ -153,7 +153,7 @@ class Traffic:
     async def without_webhook(self, swaps: Iterable[ClosedSwap]) -> set[str]:
         """Return the completed swaps without a last webhook at the receiver in time."""
         missing = {swap.sent.id for swap in swaps}
-        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
         async with await psycopg.AsyncConnection.connect(
             self._auditor_url, autocommit=True
         ) as connection:
@@ -164,7 +164,7 @@ class Traffic:
         return missing
 
     async def _until_closed(self, ids: list[str]) -> dict[str, tuple[str, float]]:
-        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
         async with await psycopg.AsyncConnection.connect(
             self._auditor_url, autocommit=True
         ) as connection:

@@ -11,14 +11,14 @@ import pytest
 import yaml
 from swap_cluster import binaries, machine
 from swap_cluster.images import PAUSE, write_image
-from swap_cluster.settings import HOST, SERVICES, SOURCE, filled
+from swap_cluster.settings import HOST, SERVICES, SOURCE, render_template
 from swap_cluster.webhooks import HOOK, RECEIVED, SECRET_FILE
 from swap_k8s import receiver
 
 from deploy.k8s.tests.rendered import Rendered
 
 
-def test_a_machine_without_root_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_root_rights_are_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
 
     reason = machine.unavailable_reason()
@@ -28,7 +28,7 @@ def test_a_machine_without_root_gets_one_sentence(monkeypatch: pytest.MonkeyPatc
     assert "\n" not in reason
 
 
-def test_a_machine_without_go_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_go_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
     monkeypatch.setattr(machine, "are_built", lambda: False)
     monkeypatch.setattr(machine.shutil, "which", lambda _: None)
@@ -39,18 +39,18 @@ def test_a_machine_without_go_gets_one_sentence(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", ["kubelet.yaml", "storage.yaml", "pods.conflist"])
-def test_a_configuration_has_every_value(name: str) -> None:
-    text = filled(name, CNI="/usr/lib/cni", RUNC="/usr/sbin/runc")
+def test_configuration_files_have_no_unreplaced_placeholder(name: str) -> None:
+    text = render_template(name, CNI="/usr/lib/cni", RUNC="/usr/sbin/runc")
 
     assert "@" not in text
     assert yaml.safe_load(text)
 
 
-def test_names_are_asked_at_the_bridge() -> None:
-    assert yaml.safe_load(filled("kubelet.yaml"))["clusterDNS"] == [HOST]
+def test_pods_resolve_names_at_the_bridge() -> None:
+    assert yaml.safe_load(render_template("kubelet.yaml"))["clusterDNS"] == [HOST]
 
 
-def test_the_version_is_that_of_the_module() -> None:
+def test_kubernetes_version_is_that_of_the_go_module() -> None:
     module = (SOURCE / "binaries/kube/go.mod").read_text()
 
     assert f"k8s.io/kubernetes {binaries.KUBERNETES}\n" in module
@@ -69,7 +69,7 @@ def test_an_image_of_one_program_is_a_docker_archive(tmp_path: Path) -> None:
         assert {image["Config"], *image["Layers"]} <= set(files.getnames())
 
 
-def test_the_dashboard_gets_the_address_of_its_service() -> None:
+def test_dashboard_settings_have_the_address_of_its_service() -> None:
     rendered = Rendered.of("../../cluster/overlay")
     address = rendered.get("Service", "dashboard")["spec"]["clusterIP"]
     settings = rendered.get("ConfigMap", "dashboard-settings")["data"]
@@ -80,7 +80,7 @@ def test_the_dashboard_gets_the_address_of_its_service() -> None:
     assert api["SWAP_API__PAY_PAGE_URL"] == f"http://{address}:8080/pay"
 
 
-def test_webhooks_go_to_the_receiver_of_the_pod() -> None:
+def test_webhook_endpoint_and_files_are_those_of_the_receiver() -> None:
     assert HOOK.url == f"http://127.0.0.1:{receiver.PORT}/hooks"
     assert str(receiver.SECRET) == SECRET_FILE
     assert str(receiver.RECEIVED) == RECEIVED

@@ -22,19 +22,19 @@ def handovers(*seen: Holding) -> list[bool]:
     return [handover.was_released for handover in watch.handovers]
 
 
-def test_a_lease_that_was_seen_free_was_released() -> None:
+def test_lease_without_a_holder_was_released() -> None:
     assert handovers(holding("a", 0, until=10), holding("", 1), holding("b", 12, until=22)) == [
         True
     ]
 
 
-def test_a_lease_taken_before_it_would_have_run_out_was_released() -> None:
+def test_lease_acquired_before_its_expiry_was_released() -> None:
     assert handovers(holding("a", 0, until=10), holding("b", 1, until=11)) == [True]
 
 
-def test_a_lease_taken_after_it_ran_out_was_not_released() -> None:
+def test_lease_acquired_after_its_expiry_was_not_released() -> None:
     assert handovers(holding("a", 0, until=10), holding("b", 10.1, until=20)) == [False]
 
 
-def test_a_renewal_is_no_handover() -> None:
+def test_renewal_is_no_handover() -> None:
     assert handovers(holding("a", 0, until=10), holding("a", 4, until=14)) == []

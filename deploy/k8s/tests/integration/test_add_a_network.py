@@ -86,7 +86,7 @@ async def deploy_verified(rehearsal: Rehearsal) -> str:
     return entry
 
 
-async def test_a_network_is_added_as_documented(
+async def test_network_is_added_by_the_documented_commands(
     rehearsal: Rehearsal, deploy_with: Callable[[str], Deployment], database: Database
 ) -> None:
     # 2. Deploy the contracts: nothing is sent before --send.
@@ -162,7 +162,7 @@ def last_of(database: Database, transaction_hash: str) -> dict[str, Any]:
     return about[-1] if about else {}
 
 
-async def test_a_run_that_was_killed_goes_on_without_sending_twice(rehearsal: Rehearsal) -> None:
+async def test_killed_deployment_continues_without_sending_twice(rehearsal: Rehearsal) -> None:
     rehearsal.rpc("evm_setAutomine", False)
     process = await asyncio.create_subprocess_exec(
         *(*NODE, str(EVM / "deploy/deploy.mjs"), str(rehearsal.path), "--send"),
@@ -184,7 +184,7 @@ async def test_a_run_that_was_killed_goes_on_without_sending_twice(rehearsal: Re
     assert "the Treasury is at" in shown
 
 
-async def test_a_plan_for_a_second_chain_leaves_the_record_of_the_first(
+async def test_plan_for_a_second_chain_keeps_the_record_of_the_first(
     rehearsal: Rehearsal, tmp_path: Path
 ) -> None:
     of_first = json.loads(await deploy_verified(rehearsal))
@@ -211,7 +211,7 @@ async def test_a_plan_for_a_second_chain_leaves_the_record_of_the_first(
         ("not a record", "cannot be read"),
     ],
 )
-async def test_a_record_that_cannot_be_trusted_sends_nothing(
+async def test_invalid_record_sends_no_transaction(
     rehearsal: Rehearsal, content: object, words: str
 ) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
@@ -275,7 +275,7 @@ REFUSED = (
 )
 
 
-async def test_what_differs_from_the_plan_is_refused(
+async def test_contracts_that_differ_from_the_plan_are_refused(
     rehearsal: Rehearsal, deploy_with: Callable[[str], Deployment]
 ) -> None:
     entry = await deploy_verified(rehearsal)
@@ -302,7 +302,7 @@ def word(address: str) -> bytes:
     return bytes.fromhex(address[2:]).rjust(32, b"\0")
 
 
-async def test_other_constructor_arguments_are_another_contract(rehearsal: Rehearsal) -> None:
+async def test_other_constructor_arguments_give_another_address(rehearsal: Rehearsal) -> None:
     await deploy_verified(rehearsal)
 
     rehearsal.change(signers=[ANYBODY])
@@ -326,7 +326,7 @@ async def test_other_constructor_arguments_are_another_contract(rehearsal: Rehea
         ({"unknown": 1}, "has no member unknown"),
     ],
 )
-async def test_a_wrong_plan_sends_nothing(
+async def test_invalid_plan_sends_no_transaction(
     rehearsal: Rehearsal, members: dict[str, Any], words: str
 ) -> None:
     rehearsal.change(**members)
@@ -337,7 +337,7 @@ async def test_a_wrong_plan_sends_nothing(
     assert words in shown
 
 
-async def test_a_deployer_with_too_little_sends_nothing(rehearsal: Rehearsal) -> None:
+async def test_deployer_without_enough_gas_sends_no_transaction(rehearsal: Rehearsal) -> None:
     rehearsal.rpc("anvil_setBalance", DEPLOYER, "0x1")
 
     code, _, shown = rehearsal.send()
@@ -346,7 +346,7 @@ async def test_a_deployer_with_too_little_sends_nothing(rehearsal: Rehearsal) ->
     assert "too little: nothing was sent" in shown
 
 
-def test_a_key_on_the_command_line_is_no_option(rehearsal: Rehearsal) -> None:
+def test_private_key_is_not_accepted_as_an_argument(rehearsal: Rehearsal) -> None:
     code, _, shown = rehearsal.run("deploy.mjs", "--key", DEPLOYER_KEY)
 
     assert code == WRONG

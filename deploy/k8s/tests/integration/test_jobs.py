@@ -93,7 +93,7 @@ def catalogue_of(api_server: ApiServer, folder: Path) -> Catalogue:
     return load_catalogue(file, checksum_address)
 
 
-async def test_chains_are_deployed_once_and_pass_the_check_of_a_release(
+async def test_chains_are_prepared_once_and_pass_the_check_of_a_release(
     api_server: ApiServer, nodes: dict[str, str], tmp_path: Path
 ) -> None:
     config_maps = ConfigMaps(str(api_server.server.make_url("")).rstrip("/"), "swap-dev", TOKEN)
@@ -164,7 +164,7 @@ def hand_roles_over(connection: psycopg.Connection[Any], admin: str) -> None:
         connection.execute(f"GRANT {role} TO {admin} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE")
 
 
-def test_roles_get_their_passwords_and_the_auditor_the_invariants(
+def test_roles_step_sets_passwords_and_creates_the_invariant_views(
     database: Database,
     admin_url: str,
     roles_step: list[str],
@@ -194,7 +194,7 @@ def test_roles_get_their_passwords_and_the_auditor_the_invariants(
         connection.execute("SELECT count(*) FROM invariant.swap")
 
 
-def test_the_step_of_roles_names_every_password() -> None:
+def test_roles_step_names_every_password() -> None:
     script = (ROOT / "deploy/postgres/roles-from-environment.psql").read_text()
     job = Overlay.of("dev").get("Job", "release")
     [step] = [each for each in containers_of(job) if each["name"] == "roles"]

@@ -33,7 +33,7 @@ class DeploymentsOfAnotherRelease:
         self.applied[name] = data
 
 
-async def test_contracts_of_another_release_are_one_error_and_stay_stored() -> None:
+async def test_contracts_of_another_release_give_one_error_and_stay_stored() -> None:
     config_maps = DeploymentsOfAnotherRelease()
 
     with pytest.raises(StackError, match="another release"):
@@ -42,7 +42,7 @@ async def test_contracts_of_another_release_are_one_error_and_stay_stored() -> N
     assert list(config_maps.applied) == [DEPLOYMENTS]
 
 
-def test_a_node_that_refuses_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_of_a_node_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise NodeError("eth_sendTransaction: out of funds")
 

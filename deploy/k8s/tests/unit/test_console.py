@@ -14,7 +14,7 @@ def overlay(request: pytest.FixtureRequest) -> Rendered:
     return Rendered.of(request.param)
 
 
-def test_its_settings_are_complete_and_known(
+def test_console_settings_are_complete_and_known(
     overlay: Rendered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = environment_of(overlay, overlay.get("Deployment", "console"))
@@ -29,7 +29,7 @@ def test_its_settings_are_complete_and_known(
     assert set(group.service_urls().values()) == expected
 
 
-def test_it_has_no_secret_and_no_database(overlay: Rendered) -> None:
+def test_console_has_no_secret_and_no_database(overlay: Rendered) -> None:
     deployment = overlay.get("Deployment", "console")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
 
@@ -41,7 +41,7 @@ def test_it_has_no_secret_and_no_database(overlay: Rendered) -> None:
     assert deployment["spec"]["strategy"] == {"type": "Recreate"}
 
 
-def test_no_public_gateway_leads_to_it(overlay: Rendered) -> None:
+def test_no_public_gateway_routes_to_the_console(overlay: Rendered) -> None:
     behind = [
         backend["name"]
         for route in overlay.of_kind("HTTPRoute")
@@ -57,7 +57,7 @@ def test_no_public_gateway_leads_to_it(overlay: Rendered) -> None:
     ]
 
 
-def test_it_reaches_internal_ports_and_nothing_else(overlay: Rendered) -> None:
+def test_console_reaches_only_internal_ports(overlay: Rendered) -> None:
     [way_out] = overlay.get("NetworkPolicy", "console")["spec"]["egress"]
     way_in = overlay.get("NetworkPolicy", "from-console")["spec"]
 

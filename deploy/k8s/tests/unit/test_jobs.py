@@ -12,7 +12,7 @@ from swap_k8s.readiness import read_readiness
 from swap_stack.daemon import StackError
 
 
-def test_a_password_is_added_to_an_address_that_has_none() -> None:
+def test_password_is_added_to_an_address_without_one() -> None:
     url = jobs.with_password("postgresql://admin@db:5432/swap?sslmode=verify-full", "a/b@c")
 
     assert url == "postgresql://admin:a%2Fb%40c@db:5432/swap?sslmode=verify-full"
@@ -21,12 +21,12 @@ def test_a_password_is_added_to_an_address_that_has_none() -> None:
 @pytest.mark.parametrize(
     "url", ["postgresql://admin:secret@db/swap", "postgresql+psycopg://admin@db/swap"]
 )
-def test_an_address_with_a_password_or_a_driver_is_refused(url: str) -> None:
+def test_address_with_a_password_or_a_driver_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="postgres-admin"):
         jobs.with_password(url, "secret")
 
 
-def test_a_chain_without_its_contracts_is_an_error_of_one_line(
+def test_missing_contracts_are_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def lose() -> None:
@@ -38,7 +38,7 @@ def test_a_chain_without_its_contracts_is_an_error_of_one_line(
         jobs.main(["chains"])
 
 
-def test_a_job_without_name_or_with_an_unknown_one_shows_the_list() -> None:
+def test_missing_or_unknown_job_name_prints_the_list() -> None:
     with pytest.raises(SystemExit, match="contracts"):
         jobs.main(["unknown"])
 
@@ -53,7 +53,7 @@ class Unready(BaseHTTPRequestHandler):
         pass
 
 
-def test_an_unready_service_s_answer_is_printed() -> None:
+def test_answer_of_an_unready_service_is_printed() -> None:
     with HTTPServer(("127.0.0.1", 0), Unready) as server:
         Thread(target=server.handle_request).start()
         port = server.server_port

@@ -37,20 +37,20 @@ def test_every_topic_of_the_code_has_a_resource(operated: Rendered) -> None:
         assert spec["config"]["min.insync.replicas"] == "2"
 
 
-def test_every_service_has_the_rights_of_the_list_and_no_others(operated: Rendered) -> None:
+def test_services_have_exactly_the_listed_kafka_rights(operated: Rendered) -> None:
     found = {acl for name in ON_KAFKA for acl in rights(operated, name)}
 
     assert found == set(load_acls(ROOT))
 
 
-def test_no_other_user_may_read_or_write(operated: Rendered) -> None:
+def test_other_users_have_no_kafka_rights(operated: Rendered) -> None:
     users = {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
 
     assert users == {*ON_KAFKA, LAG}
     assert {acl.operation for acl in rights(operated, LAG)} == {"Describe"}
 
 
-def test_brokers_make_no_topic_by_themselves_and_accept_logins_over_tls_alone(
+def test_brokers_create_no_topics_and_require_tls(
     operated: Rendered,
 ) -> None:
     kafka = operated.get("Kafka", "kafka")["spec"]["kafka"]
@@ -66,7 +66,7 @@ def test_brokers_make_no_topic_by_themselves_and_accept_logins_over_tls_alone(
     }
 
 
-def test_replicas_follow_the_lag_up_to_the_partitions(operated: Rendered) -> None:
+def test_replicas_scale_with_the_lag_up_to_the_partitions(operated: Rendered) -> None:
     scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
     partitions = KafkaSettings.model_fields["topic_partitions"].default
 

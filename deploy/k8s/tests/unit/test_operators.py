@@ -28,7 +28,7 @@ def secrets_named(one: object) -> Iterator[str]:
         yield from secrets_named(value)
 
 
-def test_every_secret_comes_from_somewhere(operated: Rendered) -> None:
+def test_every_named_secret_is_provided(operated: Rendered) -> None:
     made = {each["spec"]["target"]["name"] for each in operated.of_kind("ExternalSecret")}
     made |= {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
     needed = {name for each in operated.objects for name in secrets_named(each)}
@@ -42,14 +42,14 @@ def test_brokers_may_write_their_volumes(operated: Rendered) -> None:
         assert pool["spec"]["template"]["pod"]["securityContext"]["fsGroup"] == 0
 
 
-def test_only_a_standby_with_every_commit_is_promoted(operated: Rendered) -> None:
+def test_failover_requires_synchronous_replication(operated: Rendered) -> None:
     synchronous = operated.get("Cluster", "postgres")["spec"]["postgresql"]["synchronous"]
 
     assert synchronous["dataDurability"] == "required"
     assert synchronous["failoverQuorum"] is True
 
 
-def test_a_restored_cluster_reads_one_archive_and_writes_another(operated: Rendered) -> None:
+def test_restored_cluster_reads_one_archive_and_writes_another(operated: Rendered) -> None:
     before = operated.get("Cluster", "postgres")["spec"]
     restored = Rendered.of("../tests/restored").get("Cluster", "postgres")["spec"]
     [source] = restored["externalClusters"]
@@ -71,7 +71,7 @@ def mounts_authority(container: Object) -> bool:
     return "/run/secrets/postgres" in {each["mountPath"] for each in container["volumeMounts"]}
 
 
-def test_what_connects_to_postgres_has_its_authority(external: Rendered) -> None:
+def test_pods_that_connect_to_postgres_have_its_certificate_authority(external: Rendered) -> None:
     for service in external.services():
         pod = pod_of(service)
         assert mounts_authority(pod["containers"][0])
@@ -84,7 +84,7 @@ def test_what_connects_to_postgres_has_its_authority(external: Rendered) -> None
 
 
 @pytest.mark.parametrize("name", ["api", "dashboard"])
-def test_the_gateway_is_beside_the_services_and_let_in(operated: Rendered, name: str) -> None:
+def test_gateway_routes_to_services_and_policies_admit_it(operated: Rendered, name: str) -> None:
     gateway = Rendered.of(f"{operated.overlay}/gateway")
     [namespace] = gateway.of_kind("Namespace")
     [services] = operated.of_kind("Namespace")
@@ -105,7 +105,7 @@ def test_the_gateway_is_beside_the_services_and_let_in(operated: Rendered, name:
     assert (backend["name"], backend["port"]) == (name, 8080)
 
 
-def test_the_dashboard_gets_the_address_of_its_route(operated: Rendered) -> None:
+def test_dashboard_settings_have_the_address_of_its_route(operated: Rendered) -> None:
     settings = operated.get("ConfigMap", "dashboard-settings")["data"]
     [host] = operated.get("HTTPRoute", "dashboard")["spec"]["hostnames"]
     [of_the_api] = operated.get("HTTPRoute", "api")["spec"]["hostnames"]

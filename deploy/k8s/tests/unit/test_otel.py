@@ -46,7 +46,7 @@ def test_every_service_sends_spans_with_the_name_of_its_pod(operated: Rendered) 
         assert set(used) == fields
 
 
-def test_it_has_the_variables_that_its_configuration_names(operated: Rendered) -> None:
+def test_collector_has_the_variables_of_its_configuration(operated: Rendered) -> None:
     text, _ = configuration_of(operated)
     container = collector_of(operated)
     [source] = container["envFrom"]
@@ -56,7 +56,7 @@ def test_it_has_the_variables_that_its_configuration_names(operated: Rendered) -
     assert set(BY_VARIABLE.findall(text)) == variables - {"GOMEMLIMIT"}
 
 
-def test_it_opens_the_ports_that_services_probes_and_prometheus_use(operated: Rendered) -> None:
+def test_collector_opens_the_ports_that_are_used(operated: Rendered) -> None:
     _, config = configuration_of(operated)
     opened = {each["name"]: each["containerPort"] for each in collector_of(operated)["ports"]}
     [reader] = config["service"]["telemetry"]["metrics"]["readers"]
@@ -76,7 +76,7 @@ def test_it_opens_the_ports_that_services_probes_and_prometheus_use(operated: Re
     assert "metrics" in monitored
 
 
-def test_it_limits_its_memory_before_anything_else(operated: Rendered) -> None:
+def test_memory_limiter_is_the_first_processor_of_the_collector(operated: Rendered) -> None:
     _, config = configuration_of(operated)
     [pipeline] = config["service"]["pipelines"].values()
 
@@ -86,12 +86,14 @@ def test_it_limits_its_memory_before_anything_else(operated: Rendered) -> None:
     assert pipeline["processors"][-1] == "batch"
 
 
-def test_it_has_no_right_in_the_cluster(operated: Rendered) -> None:
+def test_collector_has_no_rights_in_the_cluster(operated: Rendered) -> None:
     assert pod_of(operated.get("Deployment", COLLECTOR))["automountServiceAccountToken"] is False
     assert not list(operated.of_kind("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))
 
 
-def test_spans_come_from_services_alone_and_leave_for_the_store_alone(operated: Rendered) -> None:
+def test_collector_accepts_spans_of_services_and_sends_them_to_the_store_only(
+    operated: Rendered,
+) -> None:
     labels = labels_of(operated.get("Deployment", COLLECTOR))
     policies = list(operated.policies_for(labels))
     into = [
@@ -113,7 +115,7 @@ def test_spans_come_from_services_alone_and_leave_for_the_store_alone(operated: 
     assert way["to"] == [{"podSelector": {"matchLabels": {NAME: COLLECTOR}}}]
 
 
-def test_it_may_be_disrupted_one_pod_at_a_time(operated: Rendered) -> None:
+def test_collector_has_a_disruption_budget_of_one_pod(operated: Rendered) -> None:
     deployment = operated.get("Deployment", COLLECTOR)
     budget = operated.get("PodDisruptionBudget", COLLECTOR)["spec"]
 
@@ -122,7 +124,7 @@ def test_it_may_be_disrupted_one_pod_at_a_time(operated: Rendered) -> None:
     assert budget["selector"]["matchLabels"].items() <= labels_of(deployment).items()
 
 
-def test_compose_has_the_same_version(operated: Rendered) -> None:
+def test_compose_has_the_same_version_of_the_collector(operated: Rendered) -> None:
     component = (ROOT / "deploy/k8s/components/otel/collector.yaml").read_text()
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 

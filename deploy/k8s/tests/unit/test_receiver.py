@@ -28,7 +28,7 @@ async def deliver(receiver: Receiver, secret: str) -> int:
         return (await client.post("/hooks", content=BODY, headers=headers)).status_code
 
 
-async def test_nothing_is_accepted_before_there_is_a_secret(tmp_path: Path) -> None:
+async def test_receiver_accepts_no_webhook_without_a_secret(tmp_path: Path) -> None:
     receiver = Receiver(tmp_path / "secret", tmp_path / "received")
 
     assert await deliver(receiver, FIRST) == 503
@@ -38,7 +38,7 @@ async def test_nothing_is_accepted_before_there_is_a_secret(tmp_path: Path) -> N
     assert len((tmp_path / "received").read_text().splitlines()) == 1
 
 
-async def test_another_secret_replaces_the_first(tmp_path: Path) -> None:
+async def test_receiver_follows_a_change_of_its_secret(tmp_path: Path) -> None:
     receiver = Receiver(tmp_path / "secret", tmp_path / "received")
     for secret in (FIRST, SECOND):
         (tmp_path / "secret").write_text(secret)
@@ -47,7 +47,7 @@ async def test_another_secret_replaces_the_first(tmp_path: Path) -> None:
     assert await deliver(receiver, FIRST) == 400
 
 
-def test_its_files_are_where_the_pod_mounts_them() -> None:
+def test_receiver_files_are_in_mounted_volumes() -> None:
     notifier = Rendered.of("dev").get("Deployment", "notifier")
     [sidecar] = [
         each for each in pod_of(notifier)["initContainers"] if each["name"] == "webhook-receiver"
@@ -61,7 +61,7 @@ def test_its_files_are_where_the_pod_mounts_them() -> None:
     assert PORT not in (8080, 8081)
 
 
-def test_only_development_lets_the_notifier_send_to_its_own_pod() -> None:
+def test_only_development_permits_webhooks_to_loopback() -> None:
     for overlay in ("staging", "production"):
         settings = Rendered.of(overlay).get("ConfigMap", "notifier-settings")["data"]
         assert "SWAP_NOTIFIER__ALLOW_LOOPBACK" not in settings

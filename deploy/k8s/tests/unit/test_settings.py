@@ -155,13 +155,13 @@ def test_every_key_of_a_secret_is_documented() -> None:
 
 
 @pytest.mark.parametrize("name", ["staging", "production"])
-def test_the_catalogue_of_an_overlay_loads(name: str) -> None:
+def test_catalogue_of_an_overlay_loads(name: str) -> None:
     file = ROOT / "deploy/k8s/overlays" / name / "catalogue.yaml"
 
     assert load_catalogue(file, checksum_address).networks
 
 
-def test_the_api_trusts_the_dashboard_and_has_the_address_of_the_pay_pages(
+def test_api_trusts_the_dashboards_pods_and_has_the_pay_page_url(
     overlay: Rendered,
 ) -> None:
     """Payers are counted separately only if the dashboard's pods are trusted proxies."""

@@ -107,7 +107,7 @@ def row(overlay: str, part: str, pods: list[Pods]) -> str:
 
 
 @pytest.mark.parametrize("overlay", ["staging", "production"])
-def test_the_page_has_the_sums_of_the_rendered_overlay(overlay: str) -> None:
+def test_sizing_page_has_the_sums_of_the_rendered_overlay(overlay: str) -> None:
     shown = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {overlay} |")]
 
     assert shown == list(rows_of(Rendered.of(overlay)))

@@ -110,13 +110,13 @@ def test_production_names_every_image_by_its_digest() -> None:
     assert not [image for image in found if not re.search("@sha256:[0-9a-f]{64}$", image)]
 
 
-def test_what_stays_up_has_probes(overlay: Rendered) -> None:
+def test_permanent_pods_have_probes(overlay: Rendered) -> None:
     for workload in overlay.of_kind("Deployment", "StatefulSet"):
         for container in pod_of(workload)["containers"]:
             assert {"startupProbe", "livenessProbe", "readinessProbe"} <= set(container)
 
 
-def test_liveness_depends_on_the_process_alone(overlay: Rendered) -> None:
+def test_liveness_probe_depends_only_on_the_process(overlay: Rendered) -> None:
     for service in overlay.services():
         [container] = pod_of(service)["containers"]
         live = {"path": "/livez", "port": "internal"}
@@ -125,7 +125,7 @@ def test_liveness_depends_on_the_process_alone(overlay: Rendered) -> None:
         assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "internal"}
 
 
-def test_a_stop_has_more_time_than_the_process_takes(overlay: Rendered) -> None:
+def test_grace_period_is_longer_than_the_stop_of_the_process(overlay: Rendered) -> None:
     for service in overlay.services():
         pod = pod_of(service)
         [container] = pod["containers"]
@@ -134,7 +134,7 @@ def test_a_stop_has_more_time_than_the_process_takes(overlay: Rendered) -> None:
         assert pod["terminationGracePeriodSeconds"] >= pause + stop + internal_port
 
 
-def test_every_service_may_be_disrupted_one_pod_at_a_time(overlay: Rendered) -> None:
+def test_every_service_has_a_disruption_budget_of_one_pod(overlay: Rendered) -> None:
     for service in overlay.services():
         name = service["metadata"]["name"]
         budget = overlay.get("PodDisruptionBudget", name)["spec"]
@@ -155,7 +155,9 @@ def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
         ]
 
 
-def test_what_reads_chains_compares_the_catalogue_before_it_starts(overlay: Rendered) -> None:
+def test_services_that_read_chains_compare_the_catalogue_before_they_start(
+    overlay: Rendered,
+) -> None:
     for service in overlay.services():
         steps = [each for each in pod_of(service)["initContainers"] if each["name"] == "contracts"]
         if service["metadata"]["name"] not in READS_CHAINS:
@@ -175,14 +177,14 @@ def test_the_release_checks_contracts_then_migrates_every_service(overlay: Rende
     assert steps == ["contracts", "roles", *migrations, "invariants"]
 
 
-def test_a_step_of_the_release_has_one_service_s_secret(overlay: Rendered) -> None:
+def test_release_steps_mount_the_secret_of_one_service(overlay: Rendered) -> None:
     for step in containers_of(overlay.get("Job", "release")):
         service = step["name"].removeprefix("migrate-")
         mounted = {each["name"] for each in step["volumeMounts"]}
         assert not mounted & (set(SERVICES) - {service}), step["name"]
 
 
-def test_no_password_is_an_argument(overlay: Rendered) -> None:
+def test_passwords_are_no_command_line_arguments(overlay: Rendered) -> None:
     for workload in overlay.workloads():
         for container in containers_of(workload):
             arguments = " ".join([*container.get("command", []), *container.get("args", [])])
@@ -203,7 +205,7 @@ def _environment(workload: Object) -> Iterator[Mapping[str, Any]]:
 SECRET_WORDS = ("PASSWORD", "TOKEN", "SECRET", "PEPPER", "KEY", "DATABASE_URL", "ADMIN_URL")
 
 
-def test_secrets_are_named_and_never_written(overlay: Rendered) -> None:
+def test_secrets_are_references_and_never_values(overlay: Rendered) -> None:
     for workload in overlay.workloads():
         for variable in _environment(workload):
             is_secret = any(word in variable["name"] for word in SECRET_WORDS)
@@ -222,7 +224,7 @@ def test_only_development_has_secrets_in_the_repository(name: str) -> None:
     assert not list(Rendered.of(name).of_kind("Secret"))
 
 
-def test_everything_is_denied_unless_a_policy_names_it(overlay: Rendered) -> None:
+def test_traffic_is_denied_by_default(overlay: Rendered) -> None:
     deny = overlay.get("NetworkPolicy", "default-deny")["spec"]
     assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     for workload in overlay.workloads():
@@ -230,7 +232,7 @@ def test_everything_is_denied_unless_a_policy_names_it(overlay: Rendered) -> Non
         assert workload["metadata"]["labels"][NAME] in own, full_name(workload)
 
 
-def test_no_way_out_is_open_to_everything(overlay: Rendered) -> None:
+def test_no_egress_rule_is_open_to_everything(overlay: Rendered) -> None:
     for policy in overlay.of_kind("NetworkPolicy"):
         for rule in policy["spec"].get("egress", []):
             assert rule.get("to"), policy["metadata"]["name"]
@@ -243,7 +245,7 @@ def test_policies_name_no_namespace_of_a_specific_cluster(overlay: Rendered) -> 
         assert names == expected
 
 
-def test_names_are_resolved_wherever_a_cluster_s_dns_is(overlay: Rendered) -> None:
+def test_dns_is_reachable_in_kubernetes_and_openshift(overlay: Rendered) -> None:
     rules = overlay.get("NetworkPolicy", "dns")["spec"]["egress"]
 
     assert [{port["port"] for port in rule["ports"]} for rule in rules] == [{53}, {53}, {5353}]
@@ -251,7 +253,7 @@ def test_names_are_resolved_wherever_a_cluster_s_dns_is(overlay: Rendered) -> No
         assert {port["protocol"] for port in rule["ports"]} == {"UDP", "TCP"}
 
 
-def test_only_what_reads_chains_reaches_nodes(overlay: Rendered) -> None:
+def test_only_services_that_read_chains_reach_nodes(overlay: Rendered) -> None:
     reaching = {
         workload["metadata"]["name"]
         for workload in overlay.workloads()
@@ -284,7 +286,7 @@ def test_only_the_gateway_and_the_dashboard_reach_a_public_port(
     assert peers == allowed
 
 
-def test_the_dashboard_has_nothing_but_its_database_and_the_api(overlay: Rendered) -> None:
+def test_dashboard_reaches_only_its_database_and_the_api(overlay: Rendered) -> None:
     dashboard = overlay.get("Deployment", "dashboard")
     access = {each for each in labels_of(dashboard) if each.startswith("swap.access/")}
     [way_out] = [
@@ -299,7 +301,7 @@ def test_the_dashboard_has_nothing_but_its_database_and_the_api(overlay: Rendere
     assert not volumes & {"catalogue", "kafka"}
 
 
-def test_what_exchanges_messages_has_the_catalogue(overlay: Rendered) -> None:
+def test_services_on_kafka_have_the_catalogue(overlay: Rendered) -> None:
     for name in ON_KAFKA:
         [container] = pod_of(overlay.get("Deployment", name))["containers"]
         assert "/etc/swap" in {each["mountPath"] for each in container["volumeMounts"]}
@@ -325,7 +327,7 @@ def _reaches(policies: list[Object], address: str) -> bool:
     )
 
 
-def test_the_notifier_reaches_public_addresses_and_nothing_inside(overlay: Rendered) -> None:
+def test_notifier_reaches_only_public_addresses(overlay: Rendered) -> None:
     policies = list(overlay.policies_for({NAME: "notifier"}))
 
     for address in ("8.8.8.8", "1.1.1.1", "2606:4700::1111"):
@@ -336,7 +338,7 @@ def test_the_notifier_reaches_public_addresses_and_nothing_inside(overlay: Rende
         assert not _reaches(policies, address), address
 
 
-def test_nothing_else_reaches_the_internet(overlay: Rendered) -> None:
+def test_only_the_notifier_reaches_the_internet(overlay: Rendered) -> None:
     for service in overlay.services():
         name = service["metadata"]["name"]
         policies = list(overlay.policies_for(labels_of(service)))

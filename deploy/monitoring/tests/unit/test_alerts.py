@@ -21,7 +21,7 @@ ALERTS: Mapping[str, tuple[Group, Alert]] = {
 }
 
 
-def question(case: Case, minute: int, *, fires: bool) -> Mapping[str, Any]:
+def rule_test(case: Case, minute: int, *, fires: bool) -> Mapping[str, Any]:
     group, alert = ALERTS[case.alert]
     expected = {
         "exp_labels": {"severity": alert.severity.value, **case.labels},
@@ -52,9 +52,9 @@ def test_every_alert_fires_and_ends(group: Group, tmp_path: Path) -> None:
             "interval": "1m",
             "input_series": [{"series": s, "values": v} for s, v in case.series.items()],
             "alert_rule_test": [
-                question(case, case.fires - 1, fires=False),
-                question(case, case.fires, fires=True),
-                question(case, case.ends, fires=False),
+                rule_test(case, case.fires - 1, fires=False),
+                rule_test(case, case.fires, fires=True),
+                rule_test(case, case.ends, fires=False),
             ],
         }
         for case in CASES

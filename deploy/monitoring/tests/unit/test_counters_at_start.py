@@ -125,7 +125,7 @@ def test_every_labelled_counter_of_a_rule_is_listed_with_all_its_labels() -> Non
 
 
 @pytest.mark.parametrize("name", AT_START)
-def test_a_counter_has_its_series_before_the_first_event(name: str) -> None:
+def test_counter_has_its_series_before_the_first_event(name: str) -> None:
     labels = AT_START[name]
     missing = [
         values

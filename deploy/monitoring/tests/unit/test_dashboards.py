@@ -34,7 +34,7 @@ def read(board: Dashboard) -> Any:
 @pytest.mark.parametrize(
     ("board", "query"), QUERIES, ids=[f"{b.uid} {n}" for n, (b, _) in enumerate(QUERIES)]
 )
-def test_a_query_names_what_exists(board: Dashboard, query: Query) -> None:
+def test_queries_name_existing_metrics_and_labels(board: Dashboard, query: Query) -> None:
     recorded = {
         rule.name for group in GROUPS for rule in group.rules if isinstance(rule, Recording)
     }
@@ -46,7 +46,7 @@ def test_a_query_names_what_exists(board: Dashboard, query: Query) -> None:
 
 
 @pytest.mark.parametrize("board", DASHBOARDS, ids=[board.uid for board in DASHBOARDS])
-def test_a_dashboard_fits_grafanas_schema(board: Dashboard) -> None:
+def test_dashboards_match_the_schema_of_grafana(board: Dashboard) -> None:
     """The schema's classes read and write it unchanged, so they know every member."""
     register_default_plugins()
     document = read(board)
@@ -69,7 +69,7 @@ def test_panels_do_not_overlap() -> None:
         assert max(x for x, _ in places) < 24, board.uid
 
 
-def test_kubernetes_gets_every_dashboard() -> None:
+def test_kubernetes_component_has_every_dashboard() -> None:
     [config_map] = yaml.safe_load((ROOT / "deploy/monitoring/kustomization.yaml").read_text())[
         "configMapGenerator"
     ]

@@ -28,7 +28,7 @@ def seconds(duration: str) -> int:
     return int(duration[:-1]) * SECONDS[duration[-1]]
 
 
-def test_an_alert_that_fires_soon_is_caused_or_has_a_reason() -> None:
+def test_alerts_that_fire_soon_are_caused_or_have_a_reason() -> None:
     soon = {name for name, after in AFTER.items() if seconds(after) < SOON_SECONDS}
 
     assert soon - CAUSED - set(NOT_CAUSED) == set()
@@ -37,18 +37,18 @@ def test_an_alert_that_fires_soon_is_caused_or_has_a_reason() -> None:
     assert PENDING & (soon | CAUSED) == set()
 
 
-def test_an_alert_that_is_not_caused_has_a_case_for_promtool() -> None:
+def test_alerts_that_are_not_caused_have_a_promtool_case() -> None:
     assert set(AFTER) - CAUSED - {case.alert for case in CASES} == set()
 
 
-def test_every_exception_is_of_something_that_exists() -> None:
+def test_exceptions_name_existing_queries_and_counters() -> None:
     queries = "\n".join(query.expr for board in DASHBOARDS for query in board.queries)
 
     assert {name for name in WITHOUT_DATA if name not in queries} == set()
     assert set(OPTIONAL_COUNTERS) - set(labels_by_exposed_name()) == set()
 
 
-def test_only_what_looks_back_is_shortened() -> None:
+def test_only_offsets_of_rules_are_shortened() -> None:
     rules = shortened_rules()
 
     assert "for: 15m" in rules

@@ -42,7 +42,7 @@ def test_every_alert_has_a_runbook(group: Group, alert: Alert) -> None:
     assert alert.runbook_url(group.page).endswith(f"/{group.page}.md#{alert.name.lower()}")
 
 
-def test_every_section_is_an_alerts() -> None:
+def test_every_runbook_section_belongs_to_an_alert() -> None:
     pages = {group.page for group in GROUPS}
     names = {alert.name for _, alert in ALERTS}
 
@@ -57,7 +57,7 @@ def test_every_metric_of_a_rule_exists_with_its_labels() -> None:
     assert wrong == {}
 
 
-def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
+def test_every_alert_that_the_code_names_has_a_rule() -> None:
     alerted = {metric for metric in defined() if metric.has_alert}
     named = {name for expr in EXPRESSIONS.values() for name in metrics_of(expr)}
 
@@ -65,7 +65,7 @@ def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
     assert {one.name for one in alerted if not named & set(one.exposed)} == set()
 
 
-def test_every_summary_names_what_it_is_about() -> None:
+def test_summaries_use_labels_that_their_expressions_keep() -> None:
     """A label that the expression drops is empty in the message."""
     for _, alert in ALERTS:
         labels = labels_kept_by(alert.expr) | set(re.findall(r"absent\(\w+\{(\w+)=", alert.expr))
@@ -117,7 +117,7 @@ def test_every_log_line_of_a_runbook_is_logged() -> None:
     assert {line for line in lines if f'"{line}"' not in sources} == set()
 
 
-def test_both_files_have_the_same_rules() -> None:
+def test_prometheus_and_operator_files_have_the_same_rules() -> None:
     plain = yaml.safe_load((ROOT / "deploy/monitoring/rules.yaml").read_text())
     component = ROOT / "deploy/k8s/components/monitoring/rules.yaml"
     operated = yaml.safe_load(component.read_text())
@@ -126,7 +126,7 @@ def test_both_files_have_the_same_rules() -> None:
     assert operated["spec"] == plain
 
 
-def test_pages_name_no_alert_that_is_not_there() -> None:
+def test_pages_name_only_existing_alerts() -> None:
     """An alert's name in italics is a reference."""
     names = {alert.name for _, alert in ALERTS}
     camel = re.compile(r"\*([A-Z][a-z]+[A-Z]\w+)\*")
