@@ -211,7 +211,7 @@ dependencies: install-python  ## Each package declares what it imports, and noth
 	for member in $(MEMBERS); do found=$$($(BIN)/deptry --no-ansi --config $$member/pyproject.toml $$member/src 2>&1) || { echo "$$member: $$found"; exit 1; }; done
 
 words: install-python  ## The glossary's words, no machine's path, no package host, no dead link or anchor
-	$(BIN)/python tools/own_words.py
+	$(BIN)/python tools/forbidden_text.py
 	$(BIN)/python tools/check_words.py
 	$(BIN)/python tools/links.py
 

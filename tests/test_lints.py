@@ -61,7 +61,7 @@ def test_the_public_models_may_have_doubles(tmp_path: Path) -> None:
     assert run("no_float", tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("tool", ["own_words", "links"])
+@pytest.mark.parametrize("tool", ["forbidden_text", "links"])
 def test_the_tree_as_it_stands_is_clean(tool: str) -> None:
     assert run(tool).stdout == ""
 

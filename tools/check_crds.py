@@ -79,16 +79,16 @@ def schemas_of(files: list[Path]) -> Schemas:
             spec = each["spec"]
             for version in spec["versions"]:
                 schema = version["schema"]["openAPIV3Schema"]
-                close(schema)
+                close_schema(schema)
                 schema["properties"]["metadata"] = {"type": "object"}
                 schemas[f"{spec['group']}/{version['name']}", spec["names"]["kind"]] = schema
     return schemas
 
 
-def close(schema: Any) -> None:
+def close_schema(schema: Any) -> None:
     if isinstance(schema, list):
         for each in schema:
-            close(each)
+            close_schema(each)
     if not isinstance(schema, dict):
         return
     is_open = schema.get("x-kubernetes-preserve-unknown-fields")
@@ -97,18 +97,18 @@ def close(schema: Any) -> None:
     if schema.get("x-kubernetes-int-or-string"):
         schema.pop("type", None)
     for each in schema.values():
-        close(each)
+        close_schema(each)
 
 
 def definitions() -> list[Path]:
     """Fetch what is missing, and return every file with definitions."""
     CACHE.mkdir(parents=True, exist_ok=True)
     (CACHE / "go.mod").write_text("module crds\n")
-    files = [file for module, folder in MODULES.items() for file in of_module(module, folder)]
-    return files + of_strimzi()
+    files = [file for module, folder in MODULES.items() for file in module_files(module, folder)]
+    return files + strimzi_files()
 
 
-def of_module(module: str, folder: str) -> list[Path]:
+def module_files(module: str, folder: str) -> list[Path]:
     module = subprocess.run(
         ["go", "mod", "download", "-json", module],
         cwd=CACHE,
@@ -119,7 +119,7 @@ def of_module(module: str, folder: str) -> list[Path]:
     return sorted((Path(json.loads(module.stdout)["Dir"]) / folder).glob("*.yaml"))
 
 
-def of_strimzi() -> list[Path]:
+def strimzi_files() -> list[Path]:
     made = CACHE / f"strimzi-{STRIMZI}"
     files = [made / f"{kind}.yaml" for kind in MODELS]
     if not all(file.exists() for file in files):
@@ -129,11 +129,11 @@ def of_strimzi() -> list[Path]:
         subprocess.run(["mvn", "-B", "-q", "-f", made / "pom.xml", *copy], check=True)
         models = [f"{model}={made / kind}.yaml" for kind, model in MODELS.items()]
         generator = ["io.strimzi.crdgenerator.CrdGenerator", "--yaml", "--target-kube", "1.30+"]
-        subprocess.run([java(), "-cp", f"{made}/lib/*", *generator, *models], check=True)
+        subprocess.run([find_java(), "-cp", f"{made}/lib/*", *generator, *models], check=True)
     return files
 
 
-def java() -> Path:
+def find_java() -> Path:
     """Return a Java that runs Strimzi's generator.
 
     :raises SystemExit: when there is none.
@@ -148,7 +148,7 @@ def java() -> Path:
     sys.exit(f"check_crds: Java {JAVA_MIN} or newer is needed: set JAVA_HOME")
 
 
-def rendered(overlay: str) -> list[Mapping[str, Any]]:
+def render(overlay: str) -> list[Mapping[str, Any]]:
     kubectl = Path(sys.executable).with_name("kubectl")
     command = [kubectl, "kustomize", ROOT / "deploy/k8s/overlays" / overlay]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -160,7 +160,7 @@ def main(overlays: list[str]) -> None:
     if missing:
         sys.exit(f"check_crds: {' and '.join(missing)} needed")
     schemas = schemas_of(definitions())
-    found = [f"{name}: {text}" for name in overlays for text in findings(rendered(name), schemas)]
+    found = [f"{name}: {text}" for name in overlays for text in findings(render(name), schemas)]
     if found:
         sys.exit("\n".join(found))
     print(f"{', '.join(overlays)}: every custom resource is as its definition says")

@@ -13,7 +13,7 @@ HEAD = (
     '"""The asynchronous client. `make generate` makes `swap_sdk.blocking` from it."""',
     '"""The synchronous client. Generated from `swap_sdk.awaited` by `make generate`."""',
 )
-WITHOUT = (
+REPLACEMENTS = (
     (r"\ban `async with`", "a `with`"),
     (r"^import asyncio\n", ""),
     (r"\basync (def|with|for)\b", r"\1"),
@@ -28,7 +28,7 @@ WITHOUT = (
 
 def blocking(awaited: str) -> str:
     text = awaited.replace(*HEAD)
-    for pattern, instead in WITHOUT:
+    for pattern, instead in REPLACEMENTS:
         text = re.sub(pattern, instead, text, flags=re.MULTILINE)
     if left := re.search(r"\b(?:async|await)\w*", text.replace("swap_sdk.awaited", "")):
         raise SystemExit(f"{SOURCE}: nothing blocks in place of {left[0]}")

@@ -14,10 +14,10 @@ from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome
 TARGET: Final = "sdk/collection/swap.postman_collection.json"
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 CREATE: Final = "POST /api/v2/swaps"
-LINK: Final = "GET /api/v2/swaps/{swapId}/pay_link"
-LINKED: Final = "pay"  # the tag of what is read and done by the token of a pay link
+READ_PAY_LINK: Final = "GET /api/v2/swaps/{swapId}/pay_link"
+PAY_TAG: Final = "pay"  # the tag of what is read and done by the token of a pay link
 # A member's, not a partner's: those need a token.
-APART: Final = "/management/"
+EXCLUDED_PREFIX: Final = "/management/"
 ABOUT: Final = """Every request that a partner makes, against any deployment: set `baseUrl` and
 `apiKey`. Run in order, the first request makes a swap that the others are about; on a development
 stack, with the key of its sandbox's partner, that swap is paid by itself. Generated from the
@@ -51,7 +51,7 @@ MEMBERS: Final = {
     "destination_asset": "{{destination_token}}",
     "refuel": False,
 }
-BESIDES: Final = {"amount", "address", "addresses", "destination_asset"}
+SENT_OPTIONAL: Final = {"amount", "address", "addresses", "destination_asset"}
 # Requests that a finished or an unsigned swap refuses: the example shows the refusal.
 MAY_REFUSE: Final = {
     "swap_refund_address",
@@ -66,22 +66,22 @@ MAY_REFUSE: Final = {
     "pay_refund_address",
 }
 ENVELOPE: Final = """\
-const told = pm.response.json();
+const answer = pm.response.json();
 pm.test("the status is one that the documentation has", () =>
   pm.expect(DOCUMENTED).to.include(pm.response.code));
 pm.test("the answer is what is asked for, or an error with a code", () => {
-  if (pm.response.code === 200) pm.expect(told.error).to.equal(null);
-  else pm.expect(told.error.code).to.match(/^[A-Z_]+$/);
+  if (pm.response.code === 200) pm.expect(answer.error).to.equal(null);
+  else pm.expect(answer.error.code).to.match(/^[A-Z_]+$/);
 });
 pm.test("the request has an id", () =>
   pm.expect(pm.response.headers.has("x-request-id")).to.equal(true));"""
-SUCCEEDS: Final = 'pm.test("it succeeds", () => pm.response.to.have.status(200));'
-KEEPS_ID: Final = """\
+EXPECT_SUCCESS: Final = 'pm.test("it succeeds", () => pm.response.to.have.status(200));'
+STORE_SWAP_ID: Final = """\
 pm.test("there is a swap", () =>
-  pm.expect(told.data.swap.status).to.equal("user_transfer_pending"));
-pm.collectionVariables.set("swapId", told.data.swap.id);"""
-KEEPS_TOKEN: Final = 'pm.collectionVariables.set("payToken", told.data.read_token);'
-THEN: Final = {CREATE: KEEPS_ID.splitlines(), LINK: [KEEPS_TOKEN]}
+  pm.expect(answer.data.swap.status).to.equal("user_transfer_pending"));
+pm.collectionVariables.set("swapId", answer.data.swap.id);"""
+STORE_PAY_TOKEN: Final = 'pm.collectionVariables.set("payToken", answer.data.read_token);'
+EXTRA_TESTS: Final = {CREATE: STORE_SWAP_ID.splitlines(), READ_PAY_LINK: [STORE_PAY_TOKEN]}
 
 
 def items() -> list[dict[str, Any]]:
@@ -90,11 +90,14 @@ def items() -> list[dict[str, Any]]:
     first: list[dict[str, Any]] = []
     for path, operations in json.loads(document())["paths"].items():
         for method, operation in operations.items():
-            if path.startswith(APART):
+            if path.startswith(EXCLUDED_PREFIX):
                 continue
             name = f"{method.upper()} {path}"
             made = item(name, method, path, operation)
-            (first if name in THEN else folders.setdefault(operation["tags"][0], [])).append(made)
+            folder = (
+                folders.setdefault(operation["tags"][0], []) if name not in EXTRA_TESTS else first
+            )
+            folder.append(made)
     return [*first, *({"name": tag, "item": rows} for tag, rows in sorted(folders.items()))]
 
 
@@ -116,7 +119,7 @@ def item(name: str, method: str, path: str, operation: Mapping[str, Any]) -> dic
 def headers(operation: Mapping[str, Any]) -> list[dict[str, str]]:
     is_public = operation.get("security") == []
     key = [] if is_public else [{"key": "X-SVC-APIKEY", "value": "{{apiKey}}"}]
-    if operation["tags"] == [LINKED]:
+    if operation["tags"] == [PAY_TAG]:
         key = [{"key": "Authorization", "value": "Bearer {{payToken}}"}]
     has_body = "requestBody" in operation
     return [*key, *([{"key": "content-type", "value": "application/json"}] if has_body else [])]
@@ -132,7 +135,7 @@ def url(path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
             "key": one["name"],
             "value": MEMBERS.get(one["name"], ""),
             "description": one["description"],
-            "disabled": not (one.get("required") or one["name"] in BESIDES),
+            "disabled": not (one.get("required") or one["name"] in SENT_OPTIONAL),
         }
         for one in operation.get("parameters", ())
         if one["in"] == "query"
@@ -145,7 +148,9 @@ def url(path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
 def body(schema: Mapping[str, Any]) -> dict[str, Any]:
     required = set(schema.get("required", ()))
     return {
-        name: MEMBERS[name] for name in schema["properties"] if name in required or name in BESIDES
+        name: MEMBERS[name]
+        for name in schema["properties"]
+        if name in required or name in SENT_OPTIONAL
     }
 
 
@@ -153,8 +158,8 @@ def tests(name: str, operation: Mapping[str, Any]) -> list[str]:
     documented = sorted(int(status) for status in operation["responses"] if status != "500")
     lines = [f"const DOCUMENTED = {documented};", *ENVELOPE.splitlines()]
     if operation["operationId"] not in MAY_REFUSE:
-        lines.append(SUCCEEDS)
-    return [*lines, *THEN.get(name, ())]
+        lines.append(EXPECT_SUCCESS)
+    return [*lines, *EXTRA_TESTS.get(name, ())]
 
 
 def collection() -> str:

@@ -73,7 +73,7 @@ def _swaps(reports: Sequence[Report]) -> Iterator[str]:
         ends = _sum(one["swaps"].get(method, {}) for one in reports)
         yield _row(method, *(ends[end] for end in endings))
     yield ""
-    yield "What their users did: " + _listed(_sum(one["wanted"] for one in reports)) + "."
+    yield "What their users did: " + _join_counts(_sum(one["wanted"] for one in reports)) + "."
 
 
 def _faults(reports: Sequence[Report]) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _faults(reports: Sequence[Report]) -> Iterator[str]:
         yield _row(kind, count)
     resumed = _sum(one["resumed"] for one in reports).total()
     yield ""
-    yield "Services started again: " + _listed(_sum(one["restarts"] for one in reports)) + "."
+    yield "Services started again: " + _join_counts(_sum(one["restarts"] for one in reports)) + "."
     yield f"Networks that a lying node halted, and an operator resumed: {resumed}."
 
 
@@ -130,7 +130,7 @@ def _sum(counts: Iterator[Mapping[str, int]]) -> Counter[str]:
     return total
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _join_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{what} {count}" for what, count in sorted(counts.items()))
 
 

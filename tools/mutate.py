@@ -131,7 +131,7 @@ def run_part(part: Part, options: argparse.Namespace) -> bool:
     if not options.report:
         copy_sources(part)
         if options.again:
-            forget_survivors(part)
+            reset_survivors(part)
         run_mutmut(part, options.only, options.children)
     mutants = list(stored_mutants(part))
     judged = judge(part, [mutant for mutant in mutants if mutant.status == "survived"])
@@ -219,7 +219,7 @@ def mutated_files(part: Part) -> list[str]:
     return found
 
 
-def forget_survivors(part: Part) -> None:
+def reset_survivors(part: Part) -> None:
     """Forget what nothing has caught, and which tests reach it: mutmut finds out both again."""
     part.workspace.joinpath("mutants/mutmut-stats.json").unlink(missing_ok=True)
     for meta in part.workspace.joinpath("mutants/src").rglob("*.py.meta"):

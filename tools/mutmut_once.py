@@ -31,7 +31,7 @@ MUTANTS: Final = Path("mutants")
 REFUSED: Final = Path("refused-by-mypy.json")
 
 
-class CollectedOnce(PytestRunner):
+class SharedCollection(PytestRunner):
     """Runs tests of a session that the parent process has collected."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class CollectedOnce(PytestRunner):
 
 class Runner(ForkRunner):
     def __init__(self, children: int = 1) -> None:
-        self._tests = CollectedOnce()
+        self._tests = SharedCollection()
         super().__init__(children, self._tests)
 
     def startup(self) -> None:

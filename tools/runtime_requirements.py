@@ -19,24 +19,24 @@ VIA = re.compile(r"^ {4}#(?: via)?\s+(?P<name>[\w.-]+)$", re.M)
 COMMENT = re.compile(r"^ {4}#.*\n", re.M)
 
 
-class NothingReached(Exception):
+class NoRequirementFound(Exception):
     """No requirement of the lock is there for any of these members."""
 
 
 def runtime_requirements(lock: str, members: Collection[str]) -> str:
     """Return the lock's requirements that the members reach, in its order.
 
-    :raises NothingReached: when there are none.
+    :raises NoRequirementFound: when there are none.
     """
     blocks = [(match["name"], match[0]) for match in BLOCK.finditer(lock)]
     needed_by = {name: {via["name"] for via in VIA.finditer(text)} for name, text in blocks}
-    reached = _reached(needed_by, set(members))
+    reached = _reachable(needed_by, set(members))
     if not reached:
-        raise NothingReached(", ".join(sorted(members)))
+        raise NoRequirementFound(", ".join(sorted(members)))
     return "".join(COMMENT.sub("", text) for name, text in blocks if name in reached)
 
 
-def _reached(needed_by: Mapping[str, Collection[str]], roots: Collection[str]) -> set[str]:
+def _reachable(needed_by: Mapping[str, Collection[str]], roots: Collection[str]) -> set[str]:
     reached: set[str] = set()
     while fresh := {
         name

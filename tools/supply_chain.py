@@ -154,7 +154,7 @@ def write_boms(folder: Path) -> int:
 
 
 @dataclass
-class Audited:
+class AuditResult:
     """What an advisory database said about the packages of one lock file."""
 
     where: str
@@ -170,11 +170,11 @@ class Audited:
             yield f"{self.where}: no vulnerability is known"
 
 
-def read_pip_audit(report: Mapping[str, Any]) -> Audited:
+def read_pip_audit(report: Mapping[str, Any]) -> AuditResult:
     """
     :param report: the JSON that pip-audit writes.
     """
-    audited = Audited("requirements.lock")
+    audited = AuditResult("requirements.lock")
     for package in report["dependencies"]:
         if "skip_reason" in package:
             audited.unknown.append(f"{package['name']}: {package['skip_reason']}")
@@ -185,11 +185,11 @@ def read_pip_audit(report: Mapping[str, Any]) -> Audited:
     return audited
 
 
-def read_npm_audit(where: str, report: Mapping[str, Any]) -> Audited:
+def read_npm_audit(where: str, report: Mapping[str, Any]) -> AuditResult:
     """
     :param report: the JSON that npm audit writes.
     """
-    audited = Audited(where)
+    audited = AuditResult(where)
     if "vulnerabilities" not in report:
         error = report.get("error", {})
         reason = report.get("message") or error.get("summary") or "the registry did not answer"
@@ -211,7 +211,7 @@ def audit() -> int:
     return 0
 
 
-def _audit_python() -> Audited:
+def _audit_python() -> AuditResult:
     command = [
         str(install_tools() / "pip-audit"),
         *("--requirement", str(LOCK), "--disable-pip", "--require-hashes"),
@@ -224,10 +224,10 @@ def _audit_python() -> Audited:
         return read_pip_audit(json.loads(ended.stdout))
     except ValueError:
         reason = (ended.stderr.strip().splitlines() or ["no answer"])[-1]
-        return Audited("requirements.lock", unknown=[f"all: {reason}"])
+        return AuditResult("requirements.lock", unknown=[f"all: {reason}"])
 
 
-def _audit_node(part: str) -> Audited:
+def _audit_node(part: str) -> AuditResult:
     command = ["npm", "audit", "--package-lock-only", "--json"]
     ended = subprocess.run(
         command, cwd=ROOT / part, check=False, capture_output=True, text=True, timeout=SECONDS_MAX
@@ -236,7 +236,7 @@ def _audit_node(part: str) -> Audited:
         return read_npm_audit(part, json.loads(ended.stdout))
     except ValueError:
         reason = (ended.stderr.strip().splitlines() or ["no answer"])[-1]
-        return Audited(part, unknown=[f"all: {reason}"])
+        return AuditResult(part, unknown=[f"all: {reason}"])
 
 
 def install_tools() -> Path:

@@ -37,7 +37,7 @@ def found(glossary: Glossary, module: Path) -> list[str]:
     return faults(glossary, avoided_names([module], glossary.avoided), [module])
 
 
-def test_a_module_in_the_glossarys_words_passes(glossary: Glossary, module: Path) -> None:
+def test_module_without_avoided_words_passes(glossary: Glossary, module: Path) -> None:
     assert found(glossary, module) == []
 
 
@@ -59,7 +59,7 @@ def test_an_avoided_word_in_an_identifier_fails(
     assert found(glossary, module) == [f"{text}: the glossary avoids this word"]
 
 
-def test_a_word_that_is_avoided_alone_may_be_a_part(glossary: Glossary, module: Path) -> None:
+def test_word_avoided_alone_may_be_part_of_an_identifier(glossary: Glossary, module: Path) -> None:
     module.write_text(f"{module.read_text()}kept_rows = 1  # explain\n")
     assert found(glossary, module) == []
 
@@ -70,7 +70,7 @@ def test_a_new_domain_class_without_an_entry_fails(glossary: Glossary, module: P
     assert fault.endswith("no entry for the class New")
 
 
-def test_an_entry_for_a_class_that_is_gone_fails(glossary: Glossary, module: Path) -> None:
+def test_entry_for_a_missing_class_fails(glossary: Glossary, module: Path) -> None:
     module.write_text("class Other: ...\n")
     assert [fault.partition(": ")[2] for fault in found(glossary, module)] == [
         "no entry for the class Other",
@@ -79,12 +79,12 @@ def test_an_entry_for_a_class_that_is_gone_fails(glossary: Glossary, module: Pat
     ]
 
 
-def test_a_second_row_of_a_term_fails(module: Path) -> None:
+def test_second_row_of_a_term_fails(module: Path) -> None:
     twice = PAGE.replace("| reconcile |", "| reconcile | Again. | | |\n| reconcile |")
     [fault] = found(read_glossary(twice), module)
     assert fault.endswith("more than one row for the term reconcile")
 
 
-def test_columns_of_a_table_keep_the_names_of_the_database() -> None:
+def test_columns_of_tables_are_not_checked() -> None:
     row = ast.parse("class Row(Table, table=True):\n    kept: int = 0\n    def f(self): ...")
     assert set(identifiers(row)) == {"Row", "f", "self"}

@@ -40,7 +40,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return runs
 
 
-def test_names_what_failed_in_one_repetition_and_repeats_none_that_is_stored(
+def test_failed_test_is_named_and_stored_repetitions_are_not_run_again(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(2):
@@ -52,11 +52,11 @@ def test_names_what_failed_in_one_repetition_and_repeats_none_that_is_stored(
     assert runs.read_text().split() == ["test-unit"] * 3
 
 
-def test_is_content_where_every_repetition_passed(runs: Path) -> None:
+def test_exit_status_is_zero_when_every_repetition_passed(runs: Path) -> None:
     assert flaky.main(["test-unit", "--times", "1"]) == 0
 
 
-def test_names_the_repetition_without_a_report(
+def test_repetition_without_a_report_is_named(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (runs.parent / "bin/make").write_text("#!/bin/sh\nexit 2\n")

@@ -50,7 +50,7 @@ def test_anchors_are_githubs_slugs_and_explicit_ids(page: Path) -> None:
         ("missing.md", "again", True),
     ],
 )
-def test_a_link_to_a_missing_file_or_anchor_is_dead(
+def test_link_to_a_missing_file_or_anchor_is_dead(
     page: Path, link: str, anchor: str, *, dead: bool
 ) -> None:
     assert is_dead(page, link, anchor) is dead

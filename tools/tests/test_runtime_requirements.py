@@ -45,7 +45,7 @@ def requirements(*members: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith(" ")]
 
 
-def test_keeps_what_a_member_needs_and_what_that_needs() -> None:
+def test_direct_and_indirect_requirements_of_a_member_are_included() -> None:
     assert requirements("swap-api") == [
         "aiohttp==3.0 \\",
         "aiosignal==1.4 \\",
@@ -53,19 +53,19 @@ def test_keeps_what_a_member_needs_and_what_that_needs() -> None:
     ]
 
 
-def test_keeps_every_hash_and_no_comment() -> None:
+def test_hashes_are_included_and_comments_are_not() -> None:
     text = tool.runtime_requirements(LOCK, ["swap-api"])
 
     assert "--hash=sha256:ab\naiosignal==1.4" in text
     assert "#" not in text
 
 
-def test_reports_that_nothing_is_reached() -> None:
-    with pytest.raises(tool.NothingReached):
+def test_unknown_member_is_an_error() -> None:
+    with pytest.raises(tool.NoRequirementFound):
         requirements("swap-apy")
 
 
-def test_leaves_the_development_tools_of_this_lock_out() -> None:
+def test_development_tools_are_excluded() -> None:
     folders = [*ROOT.glob("libs/*"), *ROOT.glob("services/*"), ROOT / "cli"]
     members = [tool.member_name(str(folder)) for folder in folders]
 

@@ -28,7 +28,7 @@ def run(tmp_path: Path, *stages: str) -> tuple[int, str]:
     return done.returncode, re.sub(r"\d+ s\b", "N s", done.stdout)
 
 
-def test_each_has_a_line_with_its_time_where_it_ends_and_in_the_summary(tmp_path: Path) -> None:
+def test_each_stage_prints_its_time_at_its_end_and_in_the_summary(tmp_path: Path) -> None:
     status, output = run(tmp_path, "one", "two")
 
     assert status == 0
@@ -38,7 +38,7 @@ def test_each_has_a_line_with_its_time_where_it_ends_and_in_the_summary(tmp_path
     ]
 
 
-def test_none_follows_one_that_failed(tmp_path: Path) -> None:
+def test_no_stage_runs_after_a_failed_one(tmp_path: Path) -> None:
     status, output = run(tmp_path, "one", "broken", "two")
 
     assert status == 1

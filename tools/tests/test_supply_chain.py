@@ -23,11 +23,13 @@ RULES = Rules(frozenset({"MIT", "Apache-2.0"}), {"MIT License": "MIT"}, {})
         ("", False),
     ],
 )
-def test_an_expression_is_accepted_by_its_operators(expression: str, is_accepted: bool) -> None:
+def test_licence_expression_is_evaluated_with_its_operators(
+    expression: str, is_accepted: bool
+) -> None:
     assert RULES.accepts(expression) is is_accepted
 
 
-def test_the_rules_of_the_project_name_no_strong_copyleft() -> None:
+def test_accepted_licences_include_no_strong_copyleft() -> None:
     assert not [name for name in Rules.read().allowed if name.startswith(("GPL", "AGPL"))]
 
 
@@ -38,8 +40,8 @@ def test_every_package_of_a_node_lock_has_a_line() -> None:
     assert len(found) > 10
 
 
-class TestAnAudit:
-    def test_that_reached_no_provider_is_not_clean(self) -> None:
+class TestAudit:
+    def test_without_an_answer_is_not_clean(self) -> None:
         skipped = {"name": "yarl", "version": "1", "skip_reason": "not found"}
 
         of_python = read_pip_audit({"dependencies": [skipped]})
@@ -49,7 +51,7 @@ class TestAnAudit:
         assert of_node.unknown == ["all: 405 Method Not Allowed"]
         assert "NOT AUDITED" in "\n".join(of_node.lines())
 
-    def test_names_what_is_vulnerable_and_what_mends_it(self) -> None:
+    def test_names_vulnerable_packages_and_fixed_versions(self) -> None:
         flaw = {"id": "PYSEC-1", "fix_versions": ["2.0"]}
         of_python = read_pip_audit(
             {"dependencies": [{"name": "yarl", "version": "1", "vulns": [flaw]}]}
@@ -62,7 +64,7 @@ class TestAnAudit:
         assert of_node.vulnerable == ["viem <2: high"]
         assert not of_python.unknown
 
-    def test_that_found_nothing_reports_it(self) -> None:
+    def test_without_findings_says_so(self) -> None:
         clean = read_npm_audit("evm", {"vulnerabilities": {}})
 
         assert list(clean.lines()) == ["evm: no vulnerability is known"]
