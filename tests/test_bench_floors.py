@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tests.bench.floors import Broker, Database, Floors, NodeFloor, Twice, mean_of, part_pause
+from tests.bench.floors import Broker, Database, FloorPair, Floors, NodeFloor, mean_of, part_pause
 from tests.bench.load import QUICK_BLOCK_SECONDS
 
 BEFORE = Floors(
@@ -23,7 +23,7 @@ AFTER = Floors(
 
 
 class TestMeanOf:
-    def test_is_halfway_between_both(self) -> None:
+    def test_is_the_mean_of_each_field(self) -> None:
         mean = mean_of(BEFORE, AFTER)
 
         assert mean.node.pipelined_per_second == pytest.approx(4_000)
@@ -36,23 +36,23 @@ class TestMeanOf:
         assert mean.node.sign_seconds == pytest.approx(0.0002)
         assert mean.node.send_seconds == pytest.approx(0.0015)
 
-    def test_what_a_payout_takes_at_the_least_is_halfway_too(self) -> None:
-        twice = Twice(BEFORE, AFTER)
+    def test_payout_floor_is_the_mean_of_both(self) -> None:
+        twice = FloorPair(BEFORE, AFTER)
 
         halfway = (BEFORE.payout_seconds + AFTER.payout_seconds) / 2
         assert twice.between.payout_seconds == pytest.approx(halfway)
 
-    def test_which_came_first_makes_no_difference(self) -> None:
+    def test_is_independent_of_the_order(self) -> None:
         assert mean_of(BEFORE, AFTER) == mean_of(AFTER, BEFORE)
 
-    def test_two_equal_measurements_stay_what_they_are(self) -> None:
+    def test_of_equal_measurements_is_unchanged(self) -> None:
         assert mean_of(BEFORE, BEFORE).payout_seconds == pytest.approx(BEFORE.payout_seconds)
 
 
 class TestPartPause:
     # With the last one, a fixed pause of 0.23 s would stay in phase with the blocks.
     @pytest.mark.parametrize("took", [0.0, 0.008, 0.02])
-    def test_measurements_fall_on_all_moments_between_two_blocks(self, took: float) -> None:
+    def test_spreads_measurements_evenly_between_two_blocks(self, took: float) -> None:
         random, samples, parts = Random(1), 2_000, 10
         at, found = 0.0, Counter[int]()
         for _ in range(samples):
@@ -62,7 +62,7 @@ class TestPartPause:
         assert len(found) == parts
         assert all(0.7 < found[n] * parts / samples < 1.3 for n in found)
 
-    def test_there_are_four_a_second(self) -> None:
+    def test_gives_four_measurements_per_second(self) -> None:
         random, samples = Random(1), 2_000
 
         assert sum(part_pause(random) for _ in range(samples)) / samples == pytest.approx(

@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
         """Return the entity tag of the last answer."""
         return self._answered.lower().partition(b"\r\netag: ")[2].partition(b"\r\n")[0].decode()
 
-    async def ask(self, request: bytes) -> tuple[int, bytes]:
+    async def exchange(self, request: bytes) -> tuple[int, bytes]:
         assert self._transport is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
@@ -78,16 +78,16 @@ class Client:
         self.spread(url)
 
     async def get(self, path: str) -> tuple[int, bytes]:
-        return await self._ask(f"GET {path} HTTP/1.1\r\n{self._headers}\r\n".encode())
+        return await self._request(f"GET {path} HTTP/1.1\r\n{self._headers}\r\n".encode())
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
         head = f"POST {path} HTTP/1.1\r\n{self._headers}content-length: {len(body)}\r\n\r\n"
-        return await self._ask(head.encode() + body)
+        return await self._request(head.encode() + body)
 
-    async def _ask(self, request: bytes) -> tuple[int, bytes]:
+    async def _request(self, request: bytes) -> tuple[int, bytes]:
         connection = await self._connection()
         try:
-            answer = await connection.ask(request)
+            answer = await connection.exchange(request)
         except BaseException:
             connection.close()  # its answer would be read as that of the next request
             raise
@@ -124,7 +124,7 @@ class Node:
     def __init__(self, url: str) -> None:
         self._client = Client(url)
 
-    async def ask(self, method: str, many: Sequence[Sequence[object]]) -> list[object]:
+    async def call(self, method: str, many: Sequence[Sequence[object]]) -> list[object]:
         """
         :raises NodeRefused: when any answer is an error.
         """
@@ -139,18 +139,18 @@ class Node:
             raise NodeRefused(f"{method}: {len(wrong)} of {len(many)}, first {wrong[0]}")
         return [row["result"] for row in sorted(answer, key=lambda row: row["id"])]
 
-    async def ask_one(self, method: str, *params: object) -> object:
+    async def call_one(self, method: str, *params: object) -> object:
         """
         :raises NodeRefused: when the answer is an error.
         """
-        return (await self.ask(method, [params]))[0]
+        return (await self.call(method, [params]))[0]
 
     async def number(self, method: str, *params: object) -> int:
-        return int(str(await self.ask_one(method, *params)), 16)
+        return int(str(await self.call_one(method, *params)), 16)
 
     async def send(self, raw: Sequence[bytes]) -> None:
         """Send signed transactions in one request."""
-        await self.ask("eth_sendRawTransaction", [("0x" + one.hex(),) for one in raw])
+        await self.call("eth_sendRawTransaction", [("0x" + one.hex(),) for one in raw])
 
     def close(self) -> None:
         self._client.close()

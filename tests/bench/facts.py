@@ -12,28 +12,28 @@ import psycopg
 
 from swap_chains.evm.codec import PAID, topic_uint
 from tests.bench.load import STATUSES, Chain
-from tests.bench.receiver import Received
+from tests.bench.receiver import ReceivedWebhooks
 from tests.plugins.invariants import make_views, violations
 
 # Each step ends with a commit, at the time in PostgreSQL, or with the time that the lane stored
 # when the node had answered.
-STEPS: LiteralString = """
-WITH told AS (
+STEP_TIMES: LiteralString = """
+WITH confirmed AS (
   SELECT convert_from(key, 'UTF8')::uuid AS deposit_id, published_at,
-         pg_xact_commit_timestamp(xid::xid) AS told_at
+         pg_xact_commit_timestamp(xid::xid) AS confirmed_at
   FROM chain_watcher.outbox
   WHERE topic = 'deposit.changed.v1'
     AND convert_from(payload, 'UTF8')::json #>> '{body,state}' = 'confirmed'
-), moved AS (
+), settled AS (
   SELECT swap_id, min(pg_xact_commit_timestamp(xmin)) AS settled_at
   FROM settler.swap_transition WHERE to_status = 'ls_transfer_pending' GROUP BY swap_id
 )
 SELECT deposit.swap_id::text AS swap_id,
-       extract(epoch FROM told_at)::float8, extract(epoch FROM published_at)::float8,
+       extract(epoch FROM confirmed_at)::float8, extract(epoch FROM published_at)::float8,
        extract(epoch FROM settled_at)::float8, extract(epoch FROM slot_at)::float8,
        extract(epoch FROM first_sent_at)::float8
-FROM told JOIN settler.deposit ON deposit.id = told.deposit_id
-JOIN moved USING (swap_id)
+FROM confirmed JOIN settler.deposit ON deposit.id = confirmed.deposit_id
+JOIN settled USING (swap_id)
 JOIN settler.intent ON intent.swap_id = deposit.swap_id AND intent.kind = 'output'
 JOIN settler.slot_intent AS slot ON slot.intent_id = intent.id
 JOIN settler.attempt ON (attempt.network, attempt.signer, attempt.nonce)
@@ -76,14 +76,14 @@ class Facts:
         # Work that a restart or the sweep finished has no recorded times. It is omitted, and the
         # number of
         # samples shows that.
-        rows = [row[1:] for row in self._rows(STEPS, ids) if None not in row]
+        rows = [row[1:] for row in self._rows(STEP_TIMES, ids) if None not in row]
         parts = [[later - earlier for earlier, later in pairwise(row)] for row in rows]
         return Steps(
             [row[-1] - row[0] for row in rows],
             {name: [part[n] for part in parts] for n, name in enumerate(STEP_NAMES)},
         )
 
-    def webhook_seconds(self, ids: Collection[str], received: Received) -> Sequence[float]:
+    def webhook_seconds(self, ids: Collection[str], received: ReceivedWebhooks) -> Sequence[float]:
         """Return the seconds from the commit of each change to the receipt of its webhook."""
         return [
             received.first_at[swap_id][status] - at
@@ -91,7 +91,7 @@ class Facts:
             if status in received.first_at[swap_id]
         ]
 
-    def faults(self, ids: Collection[str], received: Received) -> list[str]:
+    def faults(self, ids: Collection[str], received: ReceivedWebhooks) -> list[str]:
         """Return what was lost or reported wrongly; empty if everything is correct."""
         wanted = Counter({"completed": len(ids)})
         found = []
@@ -120,7 +120,7 @@ class Facts:
                 "fromBlock": "0x0",
                 "toBlock": "latest",
             }
-            logs: Any = await chains[network["name"]].node.ask_one("eth_getLogs", log_filter)
+            logs: Any = await chains[network["name"]].node.call_one("eth_getLogs", log_filter)
             paid.update((network["name"], topic_uint(log["topics"][1])) for log in logs)
         found = []
         if len(intents) != len(ids):

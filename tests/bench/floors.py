@@ -60,7 +60,7 @@ class NodeFloor:
     send_seconds: float  # one transaction in one request
 
 
-Measured = TypeVar("Measured", Broker, Database, NodeFloor)
+Floor = TypeVar("Floor", Broker, Database, NodeFloor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Floors:
 
 
 @dataclass(frozen=True, slots=True)
-class Twice:
+class FloorPair:
     """The floors before and after the load, because the speed of a machine changes."""
 
     before: Floors
@@ -99,13 +99,13 @@ def mean_of(before: Floors, after: Floors) -> Floors:
     its result follows the mean rate.
     """
     return Floors(
-        _halfway(before.broker, after.broker),
-        _halfway(before.database, after.database),
-        _halfway(before.node, after.node),
+        _mean(before.broker, after.broker),
+        _mean(before.database, after.database),
+        _mean(before.node, after.node),
     )
 
 
-def _halfway(one: Measured, two: Measured) -> Measured:
+def _mean(one: Floor, two: Floor) -> Floor:
     return type(one)(*map(fmean, zip(astuple(one), astuple(two), strict=True)))
 
 
@@ -133,7 +133,7 @@ async def measure_broker(kafka: KafkaSettings, messages: int) -> Broker:
     try:
         await consumer.seek_to_end()
         await consumer.position(next(iter(consumer.assignment())))
-        hop = await _hop(producer, consumer)
+        hop = await _hop_seconds(producer, consumer)
         began = time.perf_counter()
         sent = [
             await producer.send(TOPIC, PAYLOAD, key=b"%d" % number) for number in range(messages)
@@ -172,7 +172,7 @@ async def measure_parts(
                 began = time.perf_counter()
                 await connection.execute("INSERT INTO public.bench_parts VALUES (%s)", (PAYLOAD,))
                 committed = time.perf_counter()
-                await _hopped(producer, consumer, len(took))
+                await _send_and_receive(producer, consumer, len(took))
                 received_at = time.perf_counter()
                 raw = _transfer(chain, len(took))
                 signed = time.perf_counter()
@@ -262,16 +262,18 @@ def _sign_seconds(chain: Chain) -> float:
     return median(took)
 
 
-async def _hop(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> float:
+async def _hop_seconds(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> float:
     took = []
     for number in range(SAMPLES):
         began = time.perf_counter()
-        await _hopped(producer, consumer, number)
+        await _send_and_receive(producer, consumer, number)
         took.append(time.perf_counter() - began)
     return median(took)
 
 
-async def _hopped(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer, number: int) -> None:
+async def _send_and_receive(
+    producer: AIOKafkaProducer, consumer: AIOKafkaConsumer, number: int
+) -> None:
     await producer.send(TOPIC, PAYLOAD, key=b"%d" % number)
     while not await consumer.getmany(timeout_ms=1000):
         pass

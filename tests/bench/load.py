@@ -14,15 +14,15 @@ import orjson
 
 from swap_chains.evm.codec import encode_approve, keccak
 from tests.bench.clients import Client, Node
-from tests.bench.receiver import Received
+from tests.bench.receiver import ReceivedWebhooks
 from tests.bench.wallets import Wallet
 
 STATUSES = frozenset({"user_transfer_pending", "ls_transfer_pending", "completed"})
 GAS_MAX = 300_000
 BATCH_MAX = 200
 FLUSH_SECONDS = 0.02
-QUIET_SECONDS = 45.0  # after this time without any webhook, the rest is lost
-ALL = 2**255
+WEBHOOK_TIMEOUT_SECONDS = 45.0  # after this time without any webhook, the rest is lost
+APPROVAL_MAX = 2**255
 BLOCK_SECONDS = 1
 QUICK_BLOCK_SECONDS = 0.25  # as in fast rollups
 SIGNING_SECONDS = 2.0  # at a pace; at full load all users pay at once
@@ -66,7 +66,7 @@ ROUTES = (
 
 
 @dataclass(slots=True)
-class Made:
+class SwapProgress:
     """The load's state of one swap."""
 
     created_at: float
@@ -95,14 +95,14 @@ class Chain:
 
     async def mine_every(self, seconds: float, *, after: float) -> None:
         """Make blocks until cancelled, as chains with several blocks a second do."""
-        await self.node.ask_one("evm_setIntervalMining", 0)
+        await self.node.call_one("evm_setIntervalMining", 0)
         try:
             await asyncio.sleep(after)
             while True:
-                await self.node.ask_one("evm_mine", {"timestamp": int(time.time())})
+                await self.node.call_one("evm_mine", {"timestamp": int(time.time())})
                 await asyncio.sleep(seconds)
         finally:
-            await asyncio.shield(self.node.ask_one("evm_setIntervalMining", BLOCK_SECONDS))
+            await asyncio.shield(self.node.call_one("evm_setIntervalMining", BLOCK_SECONDS))
 
     async def flush_forever(self) -> None:
         while True:
@@ -124,7 +124,7 @@ async def open_chain(network: Mapping[str, Any]) -> Chain:
         )
         for user in network["users"]
     ]
-    approve = encode_approve(network["contracts"]["depository"], ALL)
+    approve = encode_approve(network["contracts"]["depository"], APPROVAL_MAX)
     tokens = [token["contract"] for token in network["tokens"] if token["contract"]]
     await node.send([w.sign(token, data=approve, gas=GAS_MAX) for w in wallets for token in tokens])
     return Chain(node, wallets)
@@ -136,19 +136,19 @@ class Load:
 
     gateway: Client
     chains: Mapping[str, Chain]
-    received: Received
-    made: dict[str, Made] = field(default_factory=dict)
+    received: ReceivedWebhooks
+    made: dict[str, SwapProgress] = field(default_factory=dict)
     done: int = 0
     busy: int = 0  # answers that asked for a retry
-    news_at: float = 0.0
+    last_webhook_at: float = 0.0
     quotes: list[float] = field(default_factory=list)
     _routes: Any = field(default_factory=lambda: cycle(ROUTES))
     _numbers: Any = field(default_factory=count)
     _slots: asyncio.Semaphore | None = None
 
-    def note_webhook(self, swap_id: str) -> None:
+    def record_webhook(self, swap_id: str) -> None:
         """Record a webhook; it may arrive before the answer to the request."""
-        self.news_at = time.time()
+        self.last_webhook_at = time.time()
         made = self.made.get(swap_id)
         if made is not None:
             self._finish(swap_id, made)
@@ -181,7 +181,7 @@ class Load:
             raise LoadFailed(f"create: {status} {answer[:300]!r}")
         prepared = orjson.loads(answer)["data"]
         swap_id = str(prepared["swap"]["id"])
-        self.made[swap_id] = made = Made(began, ended - began)
+        self.made[swap_id] = made = SwapProgress(began, ended - began)
         if pays_after:
             await asyncio.sleep(pays_after)
         chain.deposit(prepared["deposit_actions"][0])
@@ -200,7 +200,7 @@ class Load:
             raise LoadFailed(f"quote: {status} {answer[:300]!r}")
         self.quotes.append(time.perf_counter() - began)
 
-    async def at_pace(self, *, swaps: int, rate: int, quotes_per_second: int = 20) -> list[str]:
+    async def run_at_pace(self, *, swaps: int, rate: int, quotes_per_second: int = 20) -> list[str]:
         """Create swaps at an even pace, and request quotes meanwhile."""
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -214,12 +214,12 @@ class Load:
             quoting.cancel()
         return [task.result() for task in creating]
 
-    async def at_full_load(self, *, until: float, under_way: int, creators: int) -> list[str]:
+    async def run_full_load(self, *, until: float, under_way: int, creators: int) -> list[str]:
         """Keep this many swaps in progress until a time, then stop creating."""
         self._slots = asyncio.Semaphore(under_way)
         ids: list[str] = []
 
-        async def create_on() -> None:
+        async def create_until_end() -> None:
             assert self._slots is not None
             while time.time() < until:
                 try:
@@ -231,14 +231,14 @@ class Load:
 
         async with asyncio.TaskGroup() as group:
             for _ in range(creators):
-                group.create_task(create_on())
+                group.create_task(create_until_end())
         return ids
 
-    async def drained(self) -> bool:
+    async def wait_until_done(self) -> bool:
         """Wait until every swap is done; False if no webhook arrived for long."""
-        self.news_at = time.time()
+        self.last_webhook_at = time.time()
         while self.done < len(self.made):
-            if time.time() - self.news_at > QUIET_SECONDS:
+            if time.time() - self.last_webhook_at > WEBHOOK_TIMEOUT_SECONDS:
                 return False
             await asyncio.sleep(0.1)
         return True
@@ -248,7 +248,7 @@ class Load:
             await self.quote()
             await asyncio.sleep(1 / rate)
 
-    def _finish(self, swap_id: str, made: Made) -> None:
+    def _finish(self, swap_id: str, made: SwapProgress) -> None:
         first_at = self.received.first_at[swap_id]
         if not made.done_at and first_at.keys() >= STATUSES:
             made.done_at = max(first_at.values())

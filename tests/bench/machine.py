@@ -24,7 +24,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ProcessorUse:
     """Processor seconds between two readings."""
 
     by_process: Mapping[str, float]
@@ -57,13 +57,13 @@ class Reading:
     stolen: float
     at: float
 
-    def until(self, later: Reading) -> Used:
+    def until(self, later: Reading) -> ProcessorUse:
         by_process = {
             name: max(seconds - self.by_process.get(name, 0.0), 0.0)
             for name, seconds in later.by_process.items()
         }
         busy = later.busy - self.busy
-        return Used(
+        return ProcessorUse(
             by_process,
             wall=later.at - self.at,
             other=max(busy - sum(by_process.values()), 0.0),

@@ -27,7 +27,7 @@ class Progress:
                 yield
         else:
             yield
-        self._say(what, f"{time.monotonic() - began:.1f} s")
+        self._print(what, f"{time.monotonic() - began:.1f} s")
 
     @contextmanager
     def bar(self, what: str, done: Callable[[], int], expected: int | None) -> Iterator[None]:
@@ -41,7 +41,7 @@ class Progress:
         def show(status: Status | None) -> None:
             while not ended.wait(REPORTED_EVERY if status is None else SHOWN_EVERY):
                 if status is None:
-                    self._say(what, line())
+                    self._print(what, line())
                 else:
                     status.update(f"{what}: {line()}")
 
@@ -57,7 +57,7 @@ class Progress:
             thread.join()
             if status is not None:
                 status.stop()
-        self._say(what, line())
+        self._print(what, line())
 
-    def _say(self, what: str, detail: str) -> None:
+    def _print(self, what: str, detail: str) -> None:
         self._console.print(f"  {what:<26} [dim]{detail}[/]")

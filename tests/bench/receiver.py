@@ -19,21 +19,21 @@ REFUSED = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"
 NAMES = (b"webhook-id", b"webhook-timestamp", b"webhook-signature")
 
 
-class Received:
+class ReceivedWebhooks:
     """All received webhooks, by swap and status."""
 
     def __init__(self) -> None:
-        self.on_news: Callable[[str], None] = lambda swap_id: None
+        self.on_webhook: Callable[[str], None] = lambda swap_id: None
         self._keys: list[bytes] = []
         self.first_at: defaultdict[str, dict[str, float]] = defaultdict(dict)
         self.copies: Counter[str] = Counter()  # messages that arrived more than once
         self.forged = 0
 
-    def trust(self, secret: str) -> None:
+    def add_key(self, secret: str) -> None:
         """Accept signatures by a secret in the form that the notifier shows it."""
         self._keys.append(base64.b64decode(secret.removeprefix("whsec_")))
 
-    def take(self, head: bytes, body: bytes) -> bool:
+    def accept(self, head: bytes, body: bytes) -> bool:
         at = time.time()
         headers = _headers(head)
         if not self._is_genuine(headers, body):
@@ -45,7 +45,7 @@ class Received:
             self.copies[swap_id] += 1
         else:
             self.first_at[swap_id][status] = at
-            self.on_news(swap_id)
+            self.on_webhook(swap_id)
         return True
 
     def _is_genuine(self, headers: dict[bytes, bytes], body: bytes) -> bool:
@@ -60,7 +60,7 @@ class Received:
 class _Delivery(asyncio.Protocol):
     """One connection of the notifier."""
 
-    def __init__(self, received: Received) -> None:
+    def __init__(self, received: ReceivedWebhooks) -> None:
         self._received = received
         self._data = bytearray()
         self._transport: asyncio.Transport | None = None
@@ -79,10 +79,10 @@ class _Delivery(asyncio.Protocol):
             body = bytes(self._data[start : start + length])
             del self._data[: start + length]
             assert self._transport is not None
-            self._transport.write(OK if self._received.take(head, body) else REFUSED)
+            self._transport.write(OK if self._received.accept(head, body) else REFUSED)
 
 
-async def listen(received: Received) -> tuple[asyncio.Server, str]:
+async def listen(received: ReceivedWebhooks) -> tuple[asyncio.Server, str]:
     """Return the server and its URL."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Delivery(received), "127.0.0.1", 0)

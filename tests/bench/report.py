@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench import machine
-from tests.bench.floors import Floors, Twice
+from tests.bench.floors import FloorPair, Floors
 from tests.bench.numbers import Spread
 from tests.bench.run import ALONE, Outcome
 from tests.bench.session import SERVICES, Phase
@@ -120,12 +120,12 @@ def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
             _spread(table, f"  until {step}", seconds)
         _spread(table, f"status to webhook, {name}", phase.webhook)
         _spread(table, f"created to last webhook, {name}", phase.lifetime)
-    by_themselves = outcome.floors.between.payout_seconds
+    at_rest = outcome.floors.between.payout_seconds
     for name, phase in phases.items():
         if phase.parts is not None:
             _parts(table, f"sum of a payout's parts, measured during {name}", phase, phase.parts)
     for name, phase in phases.items():
-        _parts(table, f"the same, at rest, {name}", phase, by_themselves)
+        _parts(table, f"the same, at rest, {name}", phase, at_rest)
     return table
 
 
@@ -158,7 +158,7 @@ def _processors(phases: Mapping[str, Phase]) -> Table:
     return table
 
 
-def _floors(floors: Twice) -> Table:
+def _floors(floors: FloorPair) -> Table:
     table = _table("Floors, measured in this run", "before", "after", "mean")
     columns = [_floor(each) for each in (floors.before, floors.after, floors.between)]
     for name in columns[0]:
@@ -209,7 +209,7 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
             "before": _floors_document(outcome.floors.before),
             "after": _floors_document(outcome.floors.after),
         },
-        "quote": _three(outcome.quotes),
+        "quote": _percentiles(outcome.quotes),
         "phases": {name: _phase_document(p) for name, p in phases.items() if p is not None},
         "memory": {"idle": asdict(outcome.idle), "loaded": asdict(outcome.loaded)},
         "swaps": outcome.swaps,
@@ -230,17 +230,17 @@ def _phase_document(phase: Phase) -> dict[str, Any]:
         "per_second": phase.per_second,
         "disturbed": phase.used.disturbed,
         "busy": phase.used.busy,
-        "create": _three(phase.create),
-        "payout": _three(phase.steps.whole),
-        "steps": {name: _three(seconds) for name, seconds in phase.steps.each.items()},
-        "webhook": _three(phase.webhook),
-        "lifetime": _three(phase.lifetime),
+        "create": _percentiles(phase.create),
+        "payout": _percentiles(phase.steps.whole),
+        "steps": {name: _percentiles(seconds) for name, seconds in phase.steps.each.items()},
+        "webhook": _percentiles(phase.webhook),
+        "lifetime": _percentiles(phase.lifetime),
         "parts_seconds": phase.parts,
         "processor_ms_per_swap": _per_swap(phase, phase.used.by_process),
     }
 
 
-def _three(values: Sequence[float]) -> dict[str, float] | None:
+def _percentiles(values: Sequence[float]) -> dict[str, float] | None:
     spread = Spread.of(values)
     return None if spread is None else asdict(spread)
 
@@ -249,7 +249,7 @@ def _per_swap(phase: Phase, by_process: Mapping[str, float]) -> dict[str, float]
     return {name: 1000 * used / max(phase.swaps, 1) for name, used in by_process.items()}
 
 
-def _of_services(used: machine.Used) -> dict[str, float]:
+def _of_services(used: machine.ProcessorUse) -> dict[str, float]:
     return {
         name: seconds
         for name, seconds in used.by_process.items()

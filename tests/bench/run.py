@@ -23,10 +23,10 @@ class Outcome:
 
     settings: Settings
     broker: str
-    floors: floors.Twice
+    floors: floors.FloorPair
     idle: machine.Memory
     loaded: machine.Memory
-    idle_used: machine.Used
+    idle_used: machine.ProcessorUse
     quotes: list[float]
     alone: Phase | None
     bursts: Phase
@@ -46,10 +46,12 @@ async def run(
         idle_used, idle = await session.idle()
         before = await session.measure_floors()
         await session.warm_up()
-        alone = await session.at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
+        alone = (
+            await session.run_at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
+        )
         name = f"{settings.rate} swaps/s"
-        bursts = await session.at_pace(f"{name} in bursts", settings.swaps, settings.rate)
-        paced = await session.evenly(name)
+        bursts = await session.run_at_pace(f"{name} in bursts", settings.swaps, settings.rate)
+        paced = await session.run_evenly(name)
         full = await session.full() if settings.seconds else None
         loaded = session.memory()
         with progress.step("at rest"):  # as long as before the first floors
@@ -59,7 +61,7 @@ async def run(
     return Outcome(
         settings=settings,
         broker=str(stack["broker"]),
-        floors=floors.Twice(before, after),
+        floors=floors.FloorPair(before, after),
         idle=idle,
         loaded=loaded,
         idle_used=idle_used,

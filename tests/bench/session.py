@@ -21,7 +21,7 @@ from tests.bench.load import QUICK_BLOCK_SECONDS, Load, open_chain
 from tests.bench.partner import open_partner
 from tests.bench.profiling import profiled
 from tests.bench.progress import Progress
-from tests.bench.receiver import Received, listen
+from tests.bench.receiver import ReceivedWebhooks, listen
 from tests.bench.settings import Settings
 
 SETTLE_SECONDS = 3.0  # the remaining work of start-up ends before a measurement
@@ -34,7 +34,7 @@ class Phase:
 
     swaps: int
     seconds: float  # the time that `swaps` and `used` cover
-    used: machine.Used
+    used: machine.ProcessorUse
     create: list[float]
     webhook: list[float]
     steps: Steps
@@ -67,7 +67,7 @@ class Session:
         self._chains = load.chains
         self._random = Random()
 
-    async def idle(self) -> tuple[machine.Used, machine.Memory]:
+    async def idle(self) -> tuple[machine.ProcessorUse, machine.Memory]:
         with self.progress.step("idle"):
             await asyncio.sleep(SETTLE_SECONDS)
             before = self._read()
@@ -90,27 +90,27 @@ class Session:
     async def warm_up(self) -> None:
         for _ in range(2):  # connections, caches, prepared statements
             await self.load.create()
-        await self.load.drained()
+        await self.load.wait_until_done()
 
-    async def at_pace(self, name: str, swaps: int, rate: int) -> Phase:
+    async def run_at_pace(self, name: str, swaps: int, rate: int) -> Phase:
         """Create swaps at this rate, and measure the parts of a payout meanwhile."""
         is_over = asyncio.Event()
         parts = asyncio.create_task(self._parts(is_over))
         try:
-            phase = await self._at_pace(name, swaps, rate)
+            phase = await self._run_at_pace(name, swaps, rate)
         finally:
             is_over.set()
             await asyncio.wait({parts})
         return replace(phase, parts=parts.result())
 
-    async def _at_pace(self, name: str, swaps: int, rate: int) -> Phase:
+    async def _run_at_pace(self, name: str, swaps: int, rate: int) -> Phase:
         load = self.load
         already = load.done
         load.gateway.close()  # the server may close idle connections at any time
         with self.progress.bar(name, lambda: load.done - already, swaps):
             before = self._read()
-            ids = await load.at_pace(swaps=swaps, rate=rate)
-            await load.drained()
+            ids = await load.run_at_pace(swaps=swaps, rate=rate)
+            await load.wait_until_done()
             used = before.until(self._read())
         return self._phase(ids, len(ids), used)
 
@@ -119,15 +119,15 @@ class Session:
         kafka, url = KafkaSettings(**self._stack["kafka"]), self._stack["postgres"]["url"]
         return await floors.measure_parts(kafka, url, chain, until=is_over, random=self._random)
 
-    async def evenly(self, name: str) -> Phase:
+    async def run_evenly(self, name: str) -> Phase:
         """Create deposits as evenly as swaps: in small blocks, one after the other."""
         async with self._small_blocks():
-            return await self.at_pace(name, self.settings.swaps, self.settings.rate)
+            return await self.run_at_pace(name, self.settings.swaps, self.settings.rate)
 
-    async def evenly_alone(self, name: str) -> Phase:
+    async def run_evenly_without_parts(self, name: str) -> Phase:
         """The same, without measuring parts meanwhile."""
         async with self._small_blocks():
-            return await self._at_pace(name, self.settings.swaps, self.settings.rate)
+            return await self._run_at_pace(name, self.settings.swaps, self.settings.rate)
 
     @asynccontextmanager
     async def _small_blocks(self) -> AsyncIterator[None]:
@@ -151,7 +151,7 @@ class Session:
         until = began + settings.warm_up + settings.seconds
         with self.progress.bar("full load", lambda: load.done - already, None):
             running = asyncio.create_task(
-                load.at_full_load(
+                load.run_full_load(
                     until=until,
                     under_way=settings.concurrency,
                     creators=settings.creators,
@@ -163,11 +163,11 @@ class Session:
                 await asyncio.wait({running}, timeout=until - time.time())
             after = self._read()
             ids = await running
-            await load.drained()
+            await load.wait_until_done()
         counted = [i for i in ids if before.at <= load.made[i].done_at < after.at]
         return self._phase(ids, len(counted), before.until(after))
 
-    def _phase(self, ids: list[str], counted: int, used: machine.Used) -> Phase:
+    def _phase(self, ids: list[str], counted: int, used: machine.ProcessorUse) -> Phase:
         made = self.load.made
         return Phase(
             swaps=counted,
@@ -211,14 +211,14 @@ async def open_session(
     stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
 ) -> AsyncIterator[Session]:
     """Create a partner with a webhook endpoint, the users' wallets and the load."""
-    received = Received()
+    received = ReceivedWebhooks()
     server, url = await listen(received)
     partner = open_partner(stack, url)
-    received.trust(partner.secret)
+    received.add_key(partner.secret)
     chains = {network["name"]: await open_chain(network) for network in stack["networks"]}
     gateway = Client(stack["gateway"]["url"], headers=(f"x-svc-apikey: {partner.api_key}",))
     load = Load(gateway, chains, received)
-    received.on_news = load.note_webhook
+    received.on_webhook = load.record_webhook
     flushing = [asyncio.create_task(chain.flush_forever()) for chain in chains.values()]
     try:
         yield Session(stack, places, settings, progress, load)

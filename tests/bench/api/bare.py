@@ -92,7 +92,7 @@ def framework(
     return app
 
 
-class Bare:
+class BareServer:
     """Plain ASGI; paths that begin with `/framework` are passed on to the framework."""
 
     def __init__(self, database_url: str, folder: Path) -> None:
@@ -106,7 +106,7 @@ class Bare:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return await self._live(receive, send)
+            return await self._run_lifespan(receive, send)
         path: str = scope["path"]
         if path.startswith("/framework"):
             return await self._framework(scope, receive, send)
@@ -117,17 +117,17 @@ class Bare:
 
     async def _body(self, path: str, receive: Receive) -> bytes:
         if path.startswith("/hooks"):
-            return await self._hook(path, receive)
+            return await self._receive_webhook(path, receive)
         if path == "/single-row":
             return await self._add_row(receive)
         constant = {"/constant/quote": self._quote, "/constant/swap": self._swap}.get(path)
         if constant is not None:
             return constant
-        if path == "/heard":
+        if path == "/received":
             return b"%d" % self._received
-        return await self._point(path.rpartition("/")[2])
+        return await self._read_point(path.rpartition("/")[2])
 
-    async def _point(self, swap_id: str) -> bytes:
+    async def _read_point(self, swap_id: str) -> bytes:
         query = "SELECT document FROM bench_document WHERE id = %s"
         async with self._pool.connection() as connection:
             row = await (await connection.execute(query, (swap_id,))).fetchone()
@@ -142,7 +142,7 @@ class Bare:
             await connection.execute(query, (uuid4(), self._swap))
         return self._swap
 
-    async def _hook(self, path: str, receive: Receive) -> bytes:
+    async def _receive_webhook(self, path: str, receive: Receive) -> bytes:
         await receive()
         if path == "/hooks/dead":
             await asyncio.Event().wait()
@@ -167,7 +167,7 @@ class Bare:
         sessions = open_sessions(self._database_url)
         self._framework = framework(sessions, pattern, self._swap, self._quote)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -186,7 +186,7 @@ async def _answer(send: Send, body: bytes) -> None:
 def main() -> None:
     port, database_url, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     uvicorn.run(
-        Bare(database_url, folder),
+        BareServer(database_url, folder),
         host="127.0.0.1",
         port=port,
         loop="uvloop",

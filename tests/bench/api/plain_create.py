@@ -51,7 +51,7 @@ INSERT INTO {SCHEMA}.outbox (message_id, topic, key, payload, published_at)
 SELECT message_id, topic, key, payload, now() FROM api.outbox LIMIT 1
 """
 # The pepper of the service's hashes is not known here, so the hash is replaced.
-OPEN_BY = f"UPDATE {SCHEMA}.api_key SET hash = sha256(%s) WHERE id = %s"
+SET_KEY_HASH = f"UPDATE {SCHEMA}.api_key SET hash = sha256(%s) WHERE id = %s"
 KEY_HEADER = b"x-svc-apikey"
 LIFETIME = timedelta(hours=1)
 SEQUENCE_NUMBER_MAX = 2**53 - 1
@@ -162,7 +162,7 @@ def add_framework_create(
         found = await session.execute(
             select(ApiKey, App)
             .join(App, App.__table__.c.id == ApiKey.__table__.c.app_id)
-            .where(ApiKey.__table__.c.hash == _hashed(x_svc_apikey.encode()))
+            .where(ApiKey.__table__.c.hash == _hash(x_svc_apikey.encode()))
             .where(ApiKey.__table__.c.revoked_at.is_(None))
         )
         known = found.one_or_none()
@@ -198,7 +198,7 @@ class CommitPerRequest:
     async def __call__(self, key: bytes, body: bytes) -> None:
         address = orjson.loads(body)["destination_address"]
         async with self._pool.connection() as connection:
-            known = await (await connection.execute(FIND_KEY, (_hashed(key),))).fetchone()
+            known = await (await connection.execute(FIND_KEY, (_hash(key),))).fetchone()
             assert known is not None
             own = await (await connection.execute(OWN_ADDRESS, (address.lower(),))).fetchone()
             assert own is None
@@ -208,5 +208,5 @@ class CommitPerRequest:
                 await connection.execute(ADD_MESSAGE, list(message.values()))
 
 
-def _hashed(key: bytes) -> bytes:
+def _hash(key: bytes) -> bytes:
     return sha256(key).digest()

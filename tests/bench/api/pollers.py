@@ -22,16 +22,16 @@ from tests.bench.numbers import Spread
 INTERVAL_SECONDS = 0.3
 # Files that the load has open besides its connections.
 SPARE_FILES = 200
-SETTING_UP = 32
+SETUP_CONCURRENCY = 32
 UNCHANGED = 304
-PATIENCE_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 # These limits are never reached, but requests are counted, as for every partner.
 COUNTED = ("--reads", "100000", "--creates", "100000", "--pending", "1000000")
 PARTS = ("api", "postgres", "valkey", "load")
 
 
 @dataclass(frozen=True, slots=True)
-class Polled:
+class PollResult:
     """The cost of answering these clients that nothing has changed."""
 
     clients: int
@@ -44,7 +44,7 @@ class Polled:
     bytes_per_connection: float  # of the api
 
     @property
-    def asked_per_second(self) -> float:
+    def requested_per_second(self) -> float:
         return self.clients / INTERVAL_SECONDS
 
     @property
@@ -64,7 +64,7 @@ class _Poller:
 
     async def read(self) -> None:
         """Read without a tag, and store the tag of the answer."""
-        status, body = await self._connection.ask(f"{self._head}\r\n".encode())
+        status, body = await self._connection.exchange(f"{self._head}\r\n".encode())
         if status != 200:
             raise RuntimeError(f"read: {status} {body[:300]!r}")
         self._request = f"{self._head}if-none-match: {self._connection.tag()}\r\n\r\n".encode()
@@ -76,14 +76,14 @@ class _Poller:
             if now < due:
                 await asyncio.sleep(due - now)
                 continue
-            await self._ask()
+            await self._poll_once()
             due = max(due + INTERVAL_SECONDS, time.perf_counter())
 
-    async def _ask(self) -> None:
+    async def _poll_once(self) -> None:
         at = time.perf_counter()
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                status, _ = await self._connection.ask(self._request)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                status, _ = await self._connection.exchange(self._request)
         except (OSError, TimeoutError, AssertionError) as error:
             self.errors[type(error).__name__] += 1
             await asyncio.sleep(INTERVAL_SECONDS)
@@ -109,7 +109,7 @@ class PollBench:
         self._wanted = wanted
         self._clients = min(wanted, raise_file_limit(wanted + SPARE_FILES) - SPARE_FILES)
 
-    async def __call__(self, body: bytes, *, seconds: float) -> Polled:
+    async def __call__(self, body: bytes, *, seconds: float) -> PollResult:
         """
         :param body: the request that creates a swap; every client polls a different swap.
         """
@@ -139,7 +139,7 @@ class PollBench:
         took = [sample for poller in pollers for sample in poller.took]
         spread = Spread.of(took)
         assert spread is not None, "nobody was answered"
-        return Polled(
+        return PollResult(
             clients=len(pollers),
             wanted=self._wanted,
             seconds=elapsed,
@@ -171,7 +171,7 @@ class PollBench:
                 made[at] = str(orjson.loads(answer)["data"]["swap"]["id"])
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(SETTING_UP):
+            for _ in range(SETUP_CONCURRENCY):
                 group.create_task(create_on())
         gateway.close()
         return made
@@ -190,7 +190,7 @@ class PollBench:
                 pollers.append(poller)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(SETTING_UP):
+            for _ in range(SETUP_CONCURRENCY):
                 group.create_task(open_on())
         return pollers
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench import machine
-from tests.bench.api.closed_loop import Measured
-from tests.bench.api.pollers import PARTS, Polled
+from tests.bench.api.closed_loop import Measurement
+from tests.bench.api.pollers import PARTS, PollResult
 from tests.bench.api.run import Outcome
 
 MS = 1000
@@ -39,36 +39,40 @@ def marks(outcome: Outcome) -> list[Mark]:
     cost = 1 - hooks.beside_trouble
     commit_p99 = create["commit per request"].spread.p99
     return [
-        _least("quote, x framework", _times(quote["quoter"], quote["framework"]), 2.5),
-        _least("quote, of plain ASGI", _times(quote["quoter"], quote["plain"]), 0.3),
-        _least("create, x framework with ORM", _times(create["service"], create["framework"]), 6),
-        _least(
+        _at_least("quote, x framework", _times(quote["quoter"], quote["framework"]), 2.5),
+        _at_least("quote, of plain ASGI", _times(quote["quoter"], quote["plain"]), 0.3),
+        _at_least(
+            "create, x framework with ORM", _times(create["service"], create["framework"]), 6
+        ),
+        _at_least(
             "create, x commit per request",
             _times(create["service"], create["commit per request"]),
             1.25,
         ),
-        _most("create p99, of commit per request's", create["service"].spread.p99 / commit_p99, 1),
-        _least(
+        _at_most(
+            "create p99, of commit per request's", create["service"].spread.p99 / commit_p99, 1
+        ),
+        _at_least(
             "read, of a point read over plain ASGI",
             _times(read["service"], read["point read"]),
             0.3,
         ),
-        _most("by hash, x the time of by id", _times(read["service"], read["by hash"]), 2.4),
-        _least("webhooks, x an httpx sender", hooks.notifier / hooks.httpx, 5),
-        _least("webhooks, of an aiohttp sender", hooks.notifier / hooks.aiohttp, 0.3),
-        _most("slowdown of other endpoints by a dead and a slow one", cost, 0.06),
+        _at_most("by hash, x the time of by id", _times(read["service"], read["by hash"]), 2.4),
+        _at_least("webhooks, x an httpx sender", hooks.notifier / hooks.httpx, 5),
+        _at_least("webhooks, of an aiohttp sender", hooks.notifier / hooks.aiohttp, 0.3),
+        _at_most("slowdown of other endpoints by a dead and a slow one", cost, 0.06),
     ]
 
 
-def _least(what: str, measured: float, bound: float) -> Mark:
+def _at_least(what: str, measured: float, bound: float) -> Mark:
     return Mark(what, measured, bound, is_least=True)
 
 
-def _most(what: str, measured: float, bound: float) -> Mark:
+def _at_most(what: str, measured: float, bound: float) -> Mark:
     return Mark(what, measured, bound, is_least=False)
 
 
-def _times(one: Measured, other: Measured) -> float:
+def _times(one: Measurement, other: Measurement) -> float:
     return one.per_second / other.per_second
 
 
@@ -116,13 +120,13 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
     return [mark for mark in marks(outcome) if not mark.is_met]
 
 
-def _show_polled(polled: Sequence[Polled], console: Console) -> None:
+def _show_polled(polled: Sequence[PollResult], console: Console) -> None:
     for one in polled:
         used = ", ".join(f"{name} {one.processor.get(name, 0) * US:.0f}" for name in PARTS)
         errors = ", ".join(f"{number} x {name}" for name, number in one.errors.items())
         console.print(
             f"{one.clients:,} clients that poll every 300 ms: {one.per_second:,.0f} polls a second "
-            f"of {one.asked_per_second:,.0f} asked, p50 {one.spread.p50 * MS:.0f} ms, "
+            f"of {one.requested_per_second:,.0f} asked, p50 {one.spread.p50 * MS:.0f} ms, "
             f"p99 {one.spread.p99 * MS:.0f} ms; us of a processor for each: {used}; "
             f"{one.bytes_per_connection / KIB:.1f} KiB of the api for each connection; "
             f"{one.spread.samples / one.clients:.0f} answers for each client, {one.fewest} for the "

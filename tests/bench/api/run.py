@@ -22,9 +22,9 @@ from swap_stack.places import Places
 from swap_stack.processes import Registry
 from swap_stack.services import ServicePorts
 from tests.bench import machine
-from tests.bench.api.closed_loop import Ask, Measured, side_by_side
-from tests.bench.api.plain_create import OPEN_BY, TABLES
-from tests.bench.api.pollers import PollBench, Polled
+from tests.bench.api.closed_loop import Measurement, SendRequest, measure_in_turn
+from tests.bench.api.plain_create import SET_KEY_HASH, TABLES
+from tests.bench.api.pollers import PollBench, PollResult
 from tests.bench.api.settings import Settings
 from tests.bench.api.webhooks import WebhookBench, Webhooks
 from tests.bench.clients import Client
@@ -42,8 +42,8 @@ ADD = "INSERT INTO bench_document VALUES (%s, %s)"
 OK, UNCHANGED = 200, 304
 FEW, MANY = 16, 64
 LISTED = 20
-AT_REST = 0.3  # of the machine: an idle stack uses a fifth
-REST_SECONDS_MAX = 60
+IDLE_SHARE = 0.3  # of the machine: an idle stack uses a fifth
+IDLE_WAIT_SECONDS_MAX = 60
 POLLED_SECONDS_MIN = 5.0
 
 
@@ -55,12 +55,12 @@ class BenchFailed(RuntimeError):
 class Outcome:
     """All measurements, by request and by responder."""
 
-    rates: Mapping[str, Mapping[str, Measured]]
-    polled: Sequence[Polled]
+    rates: Mapping[str, Mapping[str, Measurement]]
+    polled: Sequence[PollResult]
     webhooks: Webhooks
     document_bytes: int
     broker: str
-    used: machine.Used
+    used: machine.ProcessorUse
 
 
 class Run:
@@ -86,10 +86,10 @@ class Run:
         swap_id, swap, transaction_hash = await self._a_swap()
         quoter = Client(_quoter_url(self._stack))
         question = self._question()
-        quote = await _body_of(quoter.post("/quote", question))
+        quote = await _read_body(quoter.post("/quote", question))
         await self._prepare(swap_id, swap, quote)
         process = await self._start_bare()
-        await self._at_rest()
+        await self._wait_until_idle()
         before = self._read()
         try:
             rates = {
@@ -101,7 +101,7 @@ class Run:
                 "quote": await self._quotes(quoter, question),
                 "create": await self._creates(),
             }
-            await self._at_rest()
+            await self._wait_until_idle()
             polled = [await self._polls_by(clients) for clients in self._settings.pollers]
             with self._progress.step("webhooks"):
                 webhooks = await WebhookBench(
@@ -113,13 +113,13 @@ class Run:
             await process.wait()
         return Outcome(rates, polled, webhooks, len(swap), str(self._stack["broker"]), used)
 
-    async def _at_rest(self) -> None:
+    async def _wait_until_idle(self) -> None:
         """Wait until the work of start-up or of creates is done, so that it is not measured."""
         with self._progress.step("at rest"):
-            for _ in range(REST_SECONDS_MAX):
+            for _ in range(IDLE_WAIT_SECONDS_MAX):
                 before = self._read()
                 await asyncio.sleep(1)
-                if before.until(self._read()).busy < AT_REST:
+                if before.until(self._read()).busy < IDLE_SHARE:
                     return
 
     def _read(self) -> machine.Reading:
@@ -130,46 +130,46 @@ class Run:
     def _key_header(self) -> str:
         return f"x-svc-apikey: {self._key}"
 
-    async def _side_by_side(
-        self, what: str, asks: Mapping[str, Ask], clients: int
-    ) -> Mapping[str, Measured]:
+    async def _measure_in_turn(
+        self, what: str, requests: Mapping[str, SendRequest], clients: int
+    ) -> Mapping[str, Measurement]:
         with self._progress.step(what):
-            return await side_by_side(asks, clients=clients, seconds=self._settings.seconds)
+            return await measure_in_turn(requests, clients=clients, seconds=self._settings.seconds)
 
-    async def _quotes(self, quoter: Client, question: bytes) -> Mapping[str, Measured]:
+    async def _quotes(self, quoter: Client, question: bytes) -> Mapping[str, Measurement]:
         query = "&".join(f"{name}={value}" for name, value in ROUTES[0].parameters.items())
-        asks = {
+        requests = {
             "quoter": lambda: _expect(quoter.post("/quote", question)),
             "gateway": lambda: _expect(self._gateway.get(f"/api/v2/quote?{query}")),
             "framework": lambda: _expect(self._bare.post("/framework/quote", question)),
             "plain": lambda: _expect(self._bare.get("/constant/quote")),
         }
-        return await self._side_by_side("quote", asks, FEW)
+        return await self._measure_in_turn("quote", requests, FEW)
 
-    async def _reads(self, swap_id: str, transaction_hash: str) -> Mapping[str, Measured]:
+    async def _reads(self, swap_id: str, transaction_hash: str) -> Mapping[str, Measurement]:
         by_hash = f"/api/v2/swaps/by_transaction_hash/{transaction_hash}"
-        asks = {
+        requests = {
             "service": lambda: _expect(self._gateway.get(f"/api/v2/swaps/{swap_id}")),
             "by hash": lambda: _expect(self._gateway.get(by_hash)),
             "framework": lambda: _expect(self._bare.get(f"/framework/swaps/{swap_id}")),
             "point read": lambda: _expect(self._bare.get(f"/point/{swap_id}")),
             "plain": lambda: _expect(self._bare.get("/constant/swap")),
         }
-        return await self._side_by_side("read", asks, MANY)
+        return await self._measure_in_turn("read", requests, MANY)
 
-    async def _polls(self, swap_id: str) -> Mapping[str, Measured]:
+    async def _polls(self, swap_id: str) -> Mapping[str, Measurement]:
         # These clients do not store the tag, which is in the head; any tag serves.
         known = Client(
             self._stack["gateway"]["url"], headers=(self._key_header, "if-none-match: *")
         )
-        asks = {
+        requests = {
             "service": lambda: _expect(known.get(f"/api/v2/swaps/{swap_id}"), UNCHANGED),
             "framework": lambda: _expect(self._bare.get(f"/framework/swaps/{swap_id}")),
             "plain": lambda: _expect(self._bare.get("/constant/swap")),
         }
-        return await self._side_by_side("poll", asks, MANY)
+        return await self._measure_in_turn("poll", requests, MANY)
 
-    async def _polls_by(self, clients: int) -> Polled:
+    async def _polls_by(self, clients: int) -> PollResult:
         bench = PollBench(
             self._stack["gateway"]["url"],
             self._operator(),
@@ -180,24 +180,24 @@ class Run:
         with self._progress.step(f"poll by {clients} clients"), self._without_settler():
             return await bench(orjson.dumps(self._body()), seconds=seconds)
 
-    async def _lists(self) -> Mapping[str, Measured]:
+    async def _lists(self) -> Mapping[str, Measurement]:
         path = f"/api/v2/swaps?page_size={LISTED}"
-        asks = {
+        requests = {
             "service": lambda: _expect(self._gateway.get(path)),
             "framework": lambda: _expect(self._bare.get("/framework/swaps")),
         }
-        return await self._side_by_side("list", asks, FEW)
+        return await self._measure_in_turn("list", requests, FEW)
 
-    async def _creates(self) -> Mapping[str, Measured]:
+    async def _creates(self) -> Mapping[str, Measurement]:
         body = orjson.dumps(self._body())
-        asks = {
+        requests = {
             "service": lambda: _expect(self._gateway.post("/api/v2/swaps", body)),
             "framework": lambda: _expect(self._bare.post("/framework/swaps", body)),
             "commit per request": lambda: _expect(self._bare.post("/commit", body)),
             "single row": lambda: _expect(self._bare.post("/single-row", body)),
         }
         with self._without_settler():
-            return await self._side_by_side("create", asks, MANY)
+            return await self._measure_in_turn("create", requests, MANY)
 
     @contextmanager
     def _without_settler(self) -> Iterator[None]:
@@ -233,7 +233,7 @@ class Run:
         """Create the swaps that are read and listed; the last is also found by a hash."""
         body = orjson.dumps(self._body())
         for _ in range(LISTED):
-            made = await _body_of(self._gateway.post("/api/v2/swaps", body))
+            made = await _read_body(self._gateway.post("/api/v2/swaps", body))
         swap_id, transaction_hash = orjson.loads(made)["data"]["swap"]["id"], "0x" + uuid4().hex * 2
         add = """
             INSERT INTO api.transaction_hash (app_id, hash, swap_id)
@@ -267,7 +267,7 @@ class Run:
         async with await psycopg.AsyncConnection.connect(self._database_url) as connection:
             for statement in (*TABLE.split(";"), *TABLES.split(";")):
                 await connection.execute(statement)
-            await connection.execute(OPEN_BY, (self._key.encode(), self._key_id))
+            await connection.execute(SET_KEY_HASH, (self._key.encode(), self._key_id))
             await connection.execute(FILL, (swap,))
             await connection.execute(ADD, (swap_id, swap))
 
@@ -278,25 +278,25 @@ class Run:
         async with asyncio.timeout(30):
             while True:
                 try:
-                    await self._bare.get("/heard")
+                    await self._bare.get("/received")
                 except OSError:
                     await asyncio.sleep(0.05)  # it does not listen yet
                 else:
                     return process
 
 
-async def _body_of(asking: Any, status: int = OK) -> bytes:
+async def _read_body(response: Any, status: int = OK) -> bytes:
     """
     :raises BenchFailed: when the answer is a different one.
     """
-    got, body = await asking
+    got, body = await response
     if got != status:
         raise BenchFailed(f"{got}: {body[:300]!r}")
     return bytes(body)
 
 
-async def _expect(asking: Any, status: int = OK) -> None:
-    await _body_of(asking, status)
+async def _expect(response: Any, status: int = OK) -> None:
+    await _read_body(response, status)
 
 
 def _quoter_url(stack: Mapping[str, Any]) -> str:

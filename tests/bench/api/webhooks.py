@@ -22,11 +22,11 @@ from tests.bench.clients import Client
 from tests.bench.numbers import median
 
 SENDERS = 32
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 SINGLES = 15
 # Seconds of deliveries differ by a fifth, so the slowdown is a median of pairs.
 PAIRS = 9
-TROUBLE = 300  # messages for each faulty endpoint
+FAULTY_MESSAGES = 300  # messages for each faulty endpoint
 DUE = """
 INSERT INTO notifier.webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body,
                                       state, attempts, due_at, created_at)
@@ -79,7 +79,7 @@ class WebhookBench:
         for turn in range(ROUNDS):
             for number in rates if turn % 2 == 0 else reversed(rates):
                 rates[number].append(await steps[number]())
-        shares = [await self._share_beside_trouble(good, turn) for turn in range(PAIRS)]
+        shares = [await self._share_beside_faulty(good, turn) for turn in range(PAIRS)]
         alone, aio, naive = (median(rates[number]) for number in rates)
         return Webhooks(alone, median(shares), aio, naive, median(single))
 
@@ -92,20 +92,20 @@ class WebhookBench:
     async def _rate_of(self, endpoint: _Endpoint) -> float:
         return self._number / await self._deliver(endpoint, self._number)
 
-    async def _share_beside_trouble(self, good: _Endpoint, turn: int) -> float:
+    async def _share_beside_faulty(self, good: _Endpoint, turn: int) -> float:
         """Measure without and with faulty endpoints, in alternating order."""
-        steps = [self._rate_of, self._beside_trouble]
+        steps = [self._rate_of, self._rate_beside_faulty]
         rates = [await step(good) for step in (steps if turn % 2 == 0 else reversed(steps))]
         alone, beside = rates if turn % 2 == 0 else reversed(rates)
         return beside / alone
 
-    async def _beside_trouble(self, good: _Endpoint) -> float:
+    async def _rate_beside_faulty(self, good: _Endpoint) -> float:
         """Measure while one endpoint never answers and another takes ten seconds."""
-        trouble = [self._endpoint(path) for path in ("/hooks/dead", "/hooks/slow")]
-        for endpoint in trouble:
-            await self._make_due(endpoint, TROUBLE)
+        faulty = [self._endpoint(path) for path in ("/hooks/dead", "/hooks/slow")]
+        for endpoint in faulty:
+            await self._make_due(endpoint, FAULTY_MESSAGES)
         rate = await self._rate_of(good)
-        for endpoint in trouble:
+        for endpoint in faulty:
             self._run("webhook", "disable", endpoint.id)
         return rate
 
@@ -114,13 +114,13 @@ class WebhookBench:
         before = await self._count_received()
         began = time.perf_counter()
         await self._make_due(endpoint, number)
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while await self._count_received() < before + number:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)  # another process counts
         return time.perf_counter() - began
 
     async def _count_received(self) -> int:
-        _, body = await self._counter.get("/heard")
+        _, body = await self._counter.get("/received")
         return int(body)
 
     async def _make_due(self, endpoint: _Endpoint, number: int) -> None:
@@ -137,7 +137,7 @@ class WebhookBench:
                 async with session.post(url, data=self._body, headers=headers) as answer:
                     await answer.read()
 
-            return await self._sent(endpoint, send, self._number)
+            return await self._send_rate(endpoint, send, self._number)
 
     async def _with_httpx(self, endpoint: _Endpoint) -> float:
         limits = httpx.Limits(max_connections=SENDERS, max_keepalive_connections=SENDERS)
@@ -146,9 +146,9 @@ class WebhookBench:
             async def send(headers: dict[str, str]) -> None:
                 await client.post(f"{self._url}/hooks", content=self._body, headers=headers)
 
-            return await self._sent(endpoint, send, self._number // 4)
+            return await self._send_rate(endpoint, send, self._number // 4)
 
-    async def _sent(self, endpoint: _Endpoint, send: Send, number: int) -> float:
+    async def _send_rate(self, endpoint: _Endpoint, send: Send, number: int) -> float:
         """Sign and send, with this many in flight, and store nothing."""
         webhook, numbers = Webhook(endpoint.secret), iter(range(number))
 

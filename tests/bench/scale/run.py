@@ -65,7 +65,7 @@ async def _measure(
     async with started_copies(places, doubled) as copies:
         gateway.spread(session.gateway_url, *(c.public_url for c in copies if c.name == "api"))
         await session.warm_up()
-        paced = await session.evenly_alone(f"{name}, {session.settings.rate}/s")
+        paced = await session.run_evenly_without_parts(f"{name}, {session.settings.rate}/s")
         full = await session.full()
         gateway.spread(session.gateway_url)
         return Arrangement(name, doubled, paced, full, session.memory().proportional)
