@@ -51,7 +51,7 @@ HIDDEN: Final = {
 }
 OWNER: Final = "0x0000000000000000000000000000000000000077"
 BAD: Final = "0x0000000000000000000000000000000000000088"
-AWAY: Final = "http://127.0.0.1:1"
+UNAVAILABLE_URL: Final = "http://127.0.0.1:1"
 HOSTILE: Final = '<script>document.title="run"</script><img src=x onerror=document.title="run">'
 PARK: Final = sql("""
 INSERT INTO parked (consumer, topic, key, value, partition, "offset", message_id, reason, is_behind)
@@ -84,7 +84,7 @@ FACTOR: Final = sql("""
 INSERT INTO second_factor (account_id, sealed_secret, begun_by, created_at, confirmed_at)
 SELECT id, 'sealed', id, now(), now() FROM account WHERE email = :email AND id = :id
 """)
-SUSPEND: Final[Mapping[str, Any]] = {
+WITHOUT_SWAP: Final[Mapping[str, Any]] = {
     "kind": "native_received",
     "sequence_number": None,
     "memo_swap_id": None,
@@ -98,7 +98,7 @@ class Services:
     database: Database
     urls: Mapping[ServiceName, str]
 
-    def ask(
+    def call(
         self,
         name: str,
         path: str,
@@ -116,7 +116,7 @@ class Services:
 
     def signing_stops(self) -> list[Any]:
         """Return what operators stopped: the seeded loss stops a network, too."""
-        stops = self.ask("vic", "/payouts/stops")["stops"]
+        stops = self.call("vic", "/payouts/stops")["stops"]
         return [one for one in stops if one["kind"] == "signing"]
 
     async def park(self, reason: str, *, value: bytes | None = None) -> int:
@@ -171,7 +171,7 @@ class Services:
         return opened_world(url, DESTINATION, beside_another=beside_another, at=at)
 
     async def suspend(self, world: World, number: int) -> None:
-        await world.settle(a_deposit(number, base_units="1234567890123456789", **SUSPEND))
+        await world.settle(a_deposit(number, base_units="1234567890123456789", **WITHOUT_SWAP))
 
     async def seed_payments(self) -> dict[str, str]:
         """Seed, with a fee that is owed and a payment that a cap holds; return their ids."""
@@ -180,7 +180,7 @@ class Services:
             await Worlds(world, world).earned(96)  # alone: one transaction pays what waits
             await world.confirmed_swaps(2, first=10)
             await paid_for(world, 1)
-            self.ask("ann", "/caps", {**cap, "reason": "nothing is to leave"})
+            self.call("ann", "/caps", {**cap, "reason": "nothing is to leave"})
             await world.confirmed_swaps(1, first=97)
             await world.send_everything()
             # Last: the settler stops what is paid for a network that lost a deposit.
@@ -189,11 +189,11 @@ class Services:
         # No block after its deadline was seen, so it does not expire: it is stuck.
         async with self._opened_world(beside_another=True, at=NOW) as world:
             await world.requested(98)
-        [fee] = self.ask("vic", "/fees")["fees"]
-        [queued] = self.ask("vic", "/payouts/queue")["waiting"]
+        [fee] = self.call("vic", "/fees")["fees"]
+        [queued] = self.call("vic", "/payouts/queue")["waiting"]
         return {"fee": str(fee["id"]), "queued": str(queued["intent_id"])}
 
-    async def await_deposit(self, number: int) -> str:
+    async def request_swap(self, number: int) -> str:
         """Request a swap that waits for its deposit, and return its id."""
         async with self._opened_world(beside_another=True) as world:
             await world.requested(number)
@@ -212,12 +212,12 @@ class Services:
         """Hold a deposit for which a forgotten swap may have been paid."""
         return str(await self._scalar(RETAIN, {"recovery": recovery}))
 
-    async def suspended(self, number: int) -> str:
+    async def receive_without_swap(self, number: int) -> str:
         """Receive money without a swap, and return the id of its balance."""
-        before = {row["id"] for row in self.ask("vic", "/claimable")["claimable"]}
+        before = {row["id"] for row in self.call("vic", "/claimable")["claimable"]}
         async with self._opened_world(beside_another=True) as world:
             await self.suspend(world, number)
-        rows = self.ask("vic", "/claimable")["claimable"]
+        rows = self.call("vic", "/claimable")["claimable"]
         return str(next(row["id"] for row in rows if row["id"] not in before))
 
 
@@ -239,16 +239,16 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
         "SWAP_CATALOGUE": str(catalogue_file),
         # No node answers, so the proof of a recovery fails for as long as the tests run.
         "SWAP_WATCHDOG__TASK_FAILURES_MAX": "100000",
-        "SWAP_SETTLER__QUOTER_URL": AWAY,
+        "SWAP_SETTLER__QUOTER_URL": UNAVAILABLE_URL,
         "SWAP_SETTLER__INVARIANT_QUERIES": str(FOLDER / "queries.sql"),
-        "SWAP_API__QUOTER_URL": AWAY,
-        "SWAP_API__NOTIFIER_URL": AWAY,
+        "SWAP_API__QUOTER_URL": UNAVAILABLE_URL,
+        "SWAP_API__NOTIFIER_URL": UNAVAILABLE_URL,
         "SWAP_API__NOTIFIER_TOKEN": TOKENS["hook"],
         "SWAP_API__KEY_PEPPER": "a pepper for tests",
         "SWAP_API__PORT": str(free_port()),
         "SWAP_DASHBOARD__PORT": str(free_port()),
         "SWAP_DASHBOARD__PUBLIC_URL": "http://dashboard.test",
-        "SWAP_DASHBOARD__API_URL": AWAY,
+        "SWAP_DASHBOARD__API_URL": UNAVAILABLE_URL,
         "SWAP_DASHBOARD__SECRET_KEYS": json.dumps([SEALING_KEY]),
     }
     shared.pop("SWAP_OPERATOR__TOKEN", None)
@@ -258,11 +258,11 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
             [sys.executable, "-m", f"swap_{name}"],
             log=folder / f"{name}.log",
             ready=partial(_is_ready, name, port, database),
-            environment={**shared, **_own(name, port, database)},
+            environment={**shared, **_own_settings(name, port, database)},
         )
         for name, port in ports.items()
     ]
-    urls = dict.fromkeys(ServiceName, AWAY)
+    urls = dict.fromkeys(ServiceName, UNAVAILABLE_URL)
     urls |= {ServiceName(name): f"http://127.0.0.1:{port}" for name, port in ports.items()}
     try:
         for program in programs:
@@ -286,7 +286,7 @@ def _is_ready(name: str, port: int, database: Database) -> bool:
     return row is not None and bool(row[0])
 
 
-def _own(name: str, port: int, database: Database) -> dict[str, str]:
+def _own_settings(name: str, port: int, database: Database) -> dict[str, str]:
     prefix = f"SWAP_{name.upper()}__"
     return {f"{prefix}DATABASE_URL": database.url(name), f"{prefix}INTERNAL_PORT": str(port)}
 
@@ -310,7 +310,7 @@ class Console:
     def browser(self, address: str = "203.0.113.7") -> Browser:
         return Browser(self, address)
 
-    async def signed_in(self, name: str, address: str = "203.0.113.7") -> Browser:
+    async def sign_in_as(self, name: str, address: str = "203.0.113.7") -> Browser:
         browser = self.browser(address)
         answer = await browser.sign_in(TOKENS[name])
         assert answer.status_code == 303, answer.text

@@ -28,7 +28,7 @@ class Operators:
                 "Network.setCookie", name=cookie.name, value=cookie.value, url=self.url
             )
 
-    async def look_up(self, page: str, action: str, fields: Mapping[str, str]) -> str:
+    async def submit_search(self, page: str, action: str, fields: Mapping[str, str]) -> str:
         """Send a form that orders nothing, and return the address that it leads to."""
         await show(self.page, self.url + page)
         form = f"form[action={json.dumps(action)}]"
@@ -86,7 +86,7 @@ class Operators:
 
 
 @asynccontextmanager
-async def at_browsers(
+async def two_browsers(
     program: str, folder: Path, url: str, cookies: Mapping[str, Any]
 ) -> AsyncIterator[Sequence[Operators]]:
     """Two operators, each signed in at a browser of their own."""

@@ -68,12 +68,12 @@ RESCUES: Final = (
     Screen("rescue-wrong", "/rescues/find", "?network={network}&hash=0x1", visitor="ben"),
 )
 # What each of two operators sees next of an order: the same test.
-ORDERED: Final = (Screen("order-proposed", "/orders/{id}", visitor=ANN, is_next=True),)
-APPROVED: Final = (
+AFTER_ORDER: Final = (Screen("order-proposed", "/orders/{id}", visitor=ANN, is_next=True),)
+AFTER_APPROVAL: Final = (
     Screen("order-done", "/orders/{id}", visitor="ben", is_next=True),
     Screen("rescue-log", "/log", visitor="ben"),
 )
-SCREENS: Final = (*SIGNED_OUT, *LISTS, *SINGLE, *RESCUES, *ORDERED, *APPROVED)
+SCREENS: Final = (*SIGNED_OUT, *LISTS, *SINGLE, *RESCUES, *AFTER_ORDER, *AFTER_APPROVAL)
 
 # What is read, and is no page.
 NOT_PAGES: Final[Mapping[str, str]] = {

@@ -55,8 +55,8 @@ def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> It
         yield made
 
 
-class TestSigningIn:
-    async def test_every_page_asks_for_it(self, console: Console) -> None:
+class TestSignIn:
+    async def test_every_page_redirects_to_the_sign_in(self, console: Console) -> None:
         browser = console.browser()
         for path in PAGES:
             answer = await browser.get(path)
@@ -65,8 +65,8 @@ class TestSigningIn:
                 f"/sign-in?next={path}",
             )
 
-    async def test_a_token_opens_a_session_that_does_not_show_it(self, console: Console) -> None:
-        browser = await console.signed_in("ann")
+    async def test_session_does_not_contain_the_operators_token(self, console: Console) -> None:
+        browser = await console.sign_in_as("ann")
 
         cookie = browser.client.cookies["swap_console_session"]
         page = (await browser.get("/")).text
@@ -76,15 +76,13 @@ class TestSigningIn:
         assert "ann" in page
 
     @pytest.mark.parametrize("token", ["", "guessed", TOKENS["hook"], TOKENS["ann"] + "0", "é"])
-    async def test_what_is_no_operators_or_viewers_token_opens_nothing(
-        self, console: Console, token: str
-    ) -> None:
+    async def test_other_tokens_open_no_session(self, console: Console, token: str) -> None:
         answer = await console.browser().sign_in(token)
 
         assert answer.status_code == 401
         assert "swap_console_session" not in answer.cookies
 
-    async def test_failures_of_one_address_pause_it_and_no_other(self, console: Console) -> None:
+    async def test_failures_block_only_their_own_address(self, console: Console) -> None:
         browser = console.browser()
         statuses = [(await browser.sign_in("guessed")).status_code for _ in range(8)]
         right = await browser.sign_in(TOKENS["ann"])
@@ -96,8 +94,8 @@ class TestSigningIn:
         assert statuses[-1] == right.status_code == 429
         assert other.status_code == later.status_code == 303
 
-    async def test_a_session_that_a_browser_brought_is_not_used(self, console: Console) -> None:
-        first = await console.signed_in("ann")
+    async def test_sign_in_replaces_the_session_of_the_browser(self, console: Console) -> None:
+        first = await console.sign_in_as("ann")
         planted = first.client.cookies["swap_console_session"]
         other = console.browser()
         other.client.cookies.set("swap_console_session", "planted", domain="console.test")
@@ -105,21 +103,23 @@ class TestSigningIn:
 
         assert other.client.cookies["swap_console_session"] not in ("planted", planted)
 
-    async def test_a_session_ends_unused_and_after_its_time(self, console: Console) -> None:
-        browser = await console.signed_in("ann")
+    async def test_session_ends_after_its_idle_time_and_its_lifetime(
+        self, console: Console
+    ) -> None:
+        browser = await console.sign_in_as("ann")
         for _ in range(20):
             console.ahead += timedelta(minutes=25)
             answer = await browser.get("/sessions")
             if answer.status_code == 303:
                 break
         assert console.ahead > timedelta(hours=8)
-        idle = await console.signed_in("ann")
+        idle = await console.sign_in_as("ann")
         console.ahead += timedelta(minutes=31)
 
         assert (await idle.get("/")).status_code == 303
 
-    async def test_signing_out_ends_it_on_the_server(self, console: Console) -> None:
-        browser, other = [await console.signed_in("ann") for _ in range(2)]
+    async def test_sign_out_ends_the_session_on_the_server(self, console: Console) -> None:
+        browser, other = [await console.sign_in_as("ann") for _ in range(2)]
         cookie = browser.client.cookies["swap_console_session"]
         await browser.submit("/sign-out", {}, page="/sessions")
         browser.client.cookies.set("swap_console_session", cookie, domain="console.test")
@@ -129,8 +129,8 @@ class TestSigningIn:
         await other.submit("/sessions/end-all", {}, page="/sessions")
         assert console.parts.sessions.list_of("ann", console.clock()) == []
 
-    async def test_the_session_of_another_account_cannot_be_ended(self, console: Console) -> None:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+    async def test_session_of_another_operator_cannot_be_ended(self, console: Console) -> None:
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
         [session] = console.parts.sessions.list_of("ann", console.clock())
 
         await ben.submit(f"/sessions/{session.id}/end", {}, page="/sessions")
@@ -138,15 +138,15 @@ class TestSigningIn:
         assert (await ann.get("/sessions")).status_code == 200
 
     @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil"])
-    async def test_leads_to_no_other_site(self, console: Console, target: str) -> None:
+    async def test_redirects_only_to_this_site(self, console: Console, target: str) -> None:
         answer = await console.browser().sign_in(TOKENS["ann"], next=target)
 
         assert answer.headers["location"] == "/"
 
 
 class TestForms:
-    async def test_one_of_another_site_or_session_is_refused(self, console: Console) -> None:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+    async def test_form_of_another_site_or_session_is_refused(self, console: Console) -> None:
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
         fields = {"network": "*", "reason": "no", "form_token": "guessed"}
         guessed = await ann.client.post("/stops/add", data=fields)
         page = (await ben.get("/stops")).text
@@ -161,8 +161,8 @@ class TestForms:
 
         assert [one.status_code for one in (guessed, stolen, cross_origin)] == [403, 403, 403]
 
-    async def test_no_page_may_be_framed_or_run_anything_else(self, console: Console) -> None:
-        browser = await console.signed_in("ann")
+    async def test_pages_forbid_frames_and_foreign_scripts(self, console: Console) -> None:
+        browser = await console.sign_in_as("ann")
         for path in (*PAGES, "/sign-in", "/nowhere"):
             headers = (await browser.get(path)).headers
             assert headers["x-frame-options"] == "DENY"
@@ -170,9 +170,7 @@ class TestForms:
             assert "unsafe" not in headers["content-security-policy"]
             assert headers["cache-control"] == "no-store"
 
-    async def test_cookies_are_not_for_scripts_nor_for_the_dashboard(
-        self, services: Services
-    ) -> None:
+    async def test_cookie_is_http_only_and_has_its_own_name(self, services: Services) -> None:
         console = Console(services, public_url="https://console.test")
         answer = await console.browser().sign_in(TOKENS["ann"])
 
@@ -185,17 +183,15 @@ class TestForms:
 
 
 class TestRoles:
-    async def test_a_viewer_reads_every_page_and_is_offered_no_order(
-        self, console: Console
-    ) -> None:
-        browser = await console.signed_in("vic")
+    async def test_viewer_reads_every_page_without_order_forms(self, console: Console) -> None:
+        browser = await console.sign_in_as("vic")
         for path in PAGES:
             answer = await browser.get(path)
             assert answer.status_code == 200, answer.text
             assert 'name="reason"' not in answer.text
 
-    async def test_a_viewers_order_is_refused(self, console: Console, services: Services) -> None:
-        browser = await console.signed_in("vic")
+    async def test_order_of_a_viewer_is_refused(self, console: Console, services: Services) -> None:
+        browser = await console.sign_in_as("vic")
 
         answer = await browser.submit(
             "/stops/add", {"network": "*", "reason": "no"}, page="/sessions"
@@ -204,11 +200,11 @@ class TestRoles:
         assert answer.status_code == 403
         assert services.signing_stops() == []
 
-    async def test_a_token_that_ends_ends_its_session(
+    async def test_revoked_token_ends_its_session(
         self, services: Services, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         console = Console(services, public_url=ADDRESS)
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         [session] = console.parts.sessions.list_of("ann", console.clock())
         session.token = "revoked"
 
@@ -220,30 +216,30 @@ class TestRoles:
 
 
 class TestOrders:
-    async def test_nothing_is_ordered_before_it_is_confirmed_and_then_once(
+    async def test_order_is_sent_once_and_only_after_its_confirmation(
         self, console: Console, services: Services
     ) -> None:
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         order = await browser.review(
             "/blocked/add", {"addresses": BAD, "network": ""}, page="/blocked"
         )
         assert BAD in (await browser.get(order)).text
-        assert services.ask("vic", "/blocked")["blocked"] == []
-        before = len(services.ask("vic", "/audit")["orders"])
+        assert services.call("vic", "/blocked")["blocked"] == []
+        before = len(services.call("vic", "/audit")["orders"])
 
         answers = await asyncio.gather(*(browser.submit(order, {}) for _ in range(5)))
         again = await browser.confirm(order)
 
         assert {answer.status_code for answer in answers} == {303}
         assert "Done." in again
-        rows = services.ask("vic", "/audit")["orders"]
+        rows = services.call("vic", "/audit")["orders"]
         assert len(rows) == before + 1
         assert (rows[0]["operator"], rows[0]["reason"]) == ("ann", "as agreed")
 
-    async def test_one_form_gives_one_order_however_often_it_is_sent(
+    async def test_repeated_form_gives_one_order(
         self, console: Console, services: Services
     ) -> None:
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         reason = f"the form is sent twice, {uuid4()}"
         fields = {"addresses": BAD, "network": "", "reason": reason}
         form = {**fields, **await browser.hidden("/blocked")}
@@ -259,13 +255,13 @@ class TestOrders:
         assert again.headers["location"] == order
         assert "Done." in (await browser.get(order)).text
         assert (other.status_code, "with other values" in other.text) == (422, True)
-        rows = services.ask("vic", "/audit")["orders"]
+        rows = services.call("vic", "/audit")["orders"]
         assert [row["action"] for row in rows if row["reason"] == reason] == ["POST /blocked"]
 
-    async def test_a_form_that_is_corrected_is_confirmed_only_as_it_is_shown(
+    async def test_confirmation_of_an_order_that_was_corrected_since_is_refused(
         self, console: Console, services: Services
     ) -> None:
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         form = {
             "addresses": BAD,
             "network": "",
@@ -283,8 +279,8 @@ class TestOrders:
         assert OWNER in (await browser.get(order)).text
         assert "Done." in await browser.confirm(order)
 
-    async def test_a_form_without_its_id_gives_no_order(self, console: Console) -> None:
-        browser = await console.signed_in("ann")
+    async def test_form_without_its_id_is_refused(self, console: Console) -> None:
+        browser = await console.sign_in_as("ann")
         hidden = await browser.hidden("/stops")
         fields = {"network": "*", "reason": "no", "form_token": hidden["form_token"]}
 
@@ -293,15 +289,15 @@ class TestOrders:
         assert (answer.status_code, "Load the page again" in answer.text) == (422, True)
 
     async def test_every_order_needs_a_reason(self, console: Console) -> None:
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         answer = await browser.submit("/stops/add", {"network": "*", "reason": " "}, page="/stops")
 
         assert answer.status_code == 422
 
-    async def test_one_that_is_not_confirmed_in_time_is_not_sent(
+    async def test_order_that_is_not_confirmed_in_time_is_not_sent(
         self, console: Console, services: Services
     ) -> None:
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         order = await browser.review("/stops/add", {"network": "*"}, page="/stops")
         token = re.search(r'value="([^"]+)"', (await browser.get(order)).text)
         assert token is not None
@@ -312,17 +308,17 @@ class TestOrders:
         assert "Expired." in page
         assert services.signing_stops() == []
 
-    async def test_an_order_belongs_to_its_session(self, console: Console) -> None:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+    async def test_order_of_another_session_is_not_found(self, console: Console) -> None:
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
         order = await ann.review("/stops/add", {"network": "*"}, page="/stops")
 
         assert (await ben.get(order)).status_code == 404
         assert (await ben.submit(order, {}, page="/stops")).status_code == 404
 
-    async def test_a_stop_is_lifted_by_two_and_only_the_one_that_was_shown(
+    async def test_stop_is_lifted_by_two_operators_and_only_if_it_is_unchanged(
         self, console: Console, services: Services
     ) -> None:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
         stop = await ann.review("/stops/add", {"network": "BASE_DEVNET"}, page="/stops")
         assert "Done." in await ann.confirm(stop)
         page = "/stops/lift?kind=signing&network=BASE_DEVNET"
@@ -347,11 +343,11 @@ class TestOrders:
         stale = await ann.submit("/stops/lift", {**fields, "reason": "again"}, page="/stops")
         assert stale.status_code == 404
 
-    async def test_a_balance_is_paid_by_two_and_once(
+    async def test_claimable_balance_is_paid_once_by_two_operators(
         self, console: Console, services: Services
     ) -> None:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
-        id = await services.suspended(91)
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
+        id = await services.receive_without_swap(91)
         page = f"/claimables/{id}"
         assert "1.23456789" in (await ann.get(page)).text
         pay = {"to_address": OWNER, "base_units": "1234567890123456789"}
@@ -372,11 +368,11 @@ class TestOrders:
         count = "SELECT count(*) FROM intent WHERE kind = 'claim'"
         assert await services.scalar(count) == 1
 
-    async def test_a_wrong_address_is_refused_with_the_services_message(
+    async def test_invalid_address_is_refused_with_the_services_message(
         self, console: Console, services: Services
     ) -> None:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
-        id = await services.suspended(92)
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
+        id = await services.receive_without_swap(92)
         page = f"/claimables/{id}"
         pay = {"to_address": HOSTILE, "base_units": "1234567890123456789"}
         order = await ann.review(f"{page}/pay", pay, page=page)
@@ -391,11 +387,11 @@ class TestOrders:
         reject = await ben.review(f"{proposal[1]}/reject", {}, page=proposal[1])
         assert "Done." in await ben.confirm(reject)
 
-    async def test_a_parked_message_is_shown_decoded_and_released(
+    async def test_parked_message_is_shown_decoded_and_released(
         self, console: Console, services: Services
     ) -> None:
         id = await services.park(f"it cannot be applied {HOSTILE}")
-        browser = await console.signed_in("ann")
+        browser = await console.sign_in_as("ann")
         page = f"/parked/settler/{id}"
         shown = await browser.get(page)
         assert "confirmed" in shown.text
@@ -406,34 +402,34 @@ class TestOrders:
 
         state = await services.scalar(f"SELECT state FROM parked WHERE id = {id}")
         assert state in ("releasing", "released", "parked")
-        rows = services.ask("vic", "/audit")["orders"]
+        rows = services.call("vic", "/audit")["orders"]
         assert (rows[0]["action"], rows[0]["reason"]) == (
             "POST /parked/{id}/release",
             "as agreed",
         )
 
-    async def test_a_cap_that_changed_since_it_was_shown_is_not_lifted(
+    async def test_cap_that_changed_since_it_was_shown_is_not_lifted(
         self, console: Console, services: Services
     ) -> None:
         body = {"network": "BASE_DEVNET", "units": "5000000", "seconds": 60, "reason": "first"}
-        services.ask("ann", "/caps", body)
-        [cap] = services.ask("vic", "/caps")["caps"]
-        browser = await console.signed_in("ann")
+        services.call("ann", "/caps", body)
+        [cap] = services.call("vic", "/caps")["caps"]
+        browser = await console.sign_in_as("ann")
         fields = {"network": "BASE_DEVNET", "set_at": cap["set_at"]}
         order = await browser.review("/caps/lift", fields, page="/caps/one?network=BASE_DEVNET")
-        services.ask("ann", "/caps", {**body, "units": "4000000", "reason": "second"})
+        services.call("ann", "/caps", {**body, "units": "4000000", "reason": "second"})
 
         shown = await browser.confirm(order)
 
         assert "has changed since" in shown
-        assert len(services.ask("vic", "/caps")["caps"]) == 1
+        assert len(services.call("vic", "/caps")["caps"]) == 1
 
-    async def test_a_halted_signer_is_resumed_only_from_the_halt_that_was_shown(
+    async def test_resume_order_names_the_halt_that_was_shown(
         self, console: Console, services: Services
     ) -> None:
         await services.halt_signer("nonce 7 was used elsewhere")
-        [signer] = services.ask("vic", "/signers")["signers"]
-        browser = await console.signed_in("ann")
+        [signer] = services.call("vic", "/signers")["signers"]
+        browser = await console.sign_in_as("ann")
         page = f"/signers/{signer['network']}/{signer['address']}"
         assert "nonce 7" in (await browser.get(page)).text
         fields = {"halt": "another halt", "used_by": ""}
@@ -442,18 +438,18 @@ class TestOrders:
         proposal = PROPOSAL.search(await browser.confirm(order))
 
         assert proposal is not None
-        open_ones = services.ask("vic", "/approvals")["approvals"]
+        open_ones = services.call("vic", "/approvals")["approvals"]
         stored = next(one for one in open_ones if proposal[1].endswith(one["id"]))
         assert stored["order"]["halts"] == {signer["address"]: "another halt"}
-        services.ask("ben", f"/approvals/{stored['id']}/reject", {})
+        services.call("ben", f"/approvals/{stored['id']}/reject", {})
 
-    async def test_a_halt_is_named_as_the_settler_names_it(
+    async def test_shown_halt_equals_the_settlers_name_of_it(
         self, console: Console, services: Services
     ) -> None:
         """No node answers here; it is asked once the halts are found to be the same."""
         await services.halt_signer("nonce 8 was used elsewhere")
-        [signer] = services.ask("vic", "/signers")["signers"]
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+        [signer] = services.call("vic", "/signers")["signers"]
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
         page = f"/signers/{signer['network']}/{signer['address']}"
         halt = re.search(r'name="halt" value="([^"]+)"', (await ann.get(page)).text)
         assert halt is not None
@@ -467,22 +463,22 @@ class TestOrders:
 
 
 class TestApprovals:
-    async def test_all_services_orders_are_in_one_list_with_their_facts(
+    async def test_proposals_of_all_services_are_in_one_list_with_their_facts(
         self, console: Console, services: Services
     ) -> None:
         email = f"{uuid4().hex}@shop.example"
         await services.add_second_factor(email)
         reason = f"called back {'at length ' * 150}to the last word"
-        services.ask(
+        services.call(
             "ann",
             "/second-factors/remove",
             {"email": email, "reason": reason},
             service=ServiceName.DASHBOARD,
         )
-        claim = await services.suspended(93)
+        claim = await services.receive_without_swap(93)
         pay = {"to_address": OWNER, "base_units": "1234567890123456789", "reason": "as agreed"}
-        services.ask("ann", f"/claimable/{claim}/pay", pay)
-        browser = await console.signed_in("ben")
+        services.call("ann", f"/claimable/{claim}/pay", pay)
+        browser = await console.sign_in_as("ben")
 
         page = (await browser.get("/approvals")).text
 
@@ -498,15 +494,15 @@ class TestApprovals:
         assert "approved by ben" in ended
         assert 'name="reason"' not in ended
 
-    async def test_there_are_pages_until_the_last_one(
+    async def test_proposals_are_paged_to_the_last_one(
         self, console: Console, services: Services
     ) -> None:
         ids = set()
         for _ in range(60):
             body = {"network": "BASE_DEVNET", "used_by": [], "halts": {}, "reason": "paging"}
-            answer = services.ask("ann", "/signers/BASE_DEVNET/resume", body)
+            answer = services.call("ann", "/signers/BASE_DEVNET/resume", body)
             ids.add(answer["proposal"]["id"])
-        browser = await console.signed_in("vic")
+        browser = await console.sign_in_as("vic")
         shown, path = "", "/approvals"
         for _ in range(5):
             page = (await browser.get(path)).text
@@ -519,10 +515,12 @@ class TestApprovals:
         assert path != "/approvals"
         assert all(id in shown for id in ids)
         for id in ids:
-            services.ask("ben", f"/approvals/{id}/reject", {})
+            services.call("ben", f"/approvals/{id}/reject", {})
 
-    async def test_a_wrong_place_in_the_list_is_named_as_such(self, console: Console) -> None:
-        browser = await console.signed_in("vic")
+    async def test_invalid_place_in_the_list_is_reported_as_a_refusal(
+        self, console: Console
+    ) -> None:
+        browser = await console.sign_in_as("vic")
 
         page = (await browser.get(f"/approvals?after_at=yesterday&after_id={uuid4()}")).text
 
@@ -532,23 +530,25 @@ class TestApprovals:
     @pytest.mark.parametrize(
         "path", ["/approvals/settler/none", "/approvals/api/", "/approvals/x/1"]
     )
-    async def test_one_that_is_nowhere_is_not_found(self, console: Console, path: str) -> None:
-        browser = await console.signed_in("vic")
+    async def test_unknown_proposal_is_not_found(self, console: Console, path: str) -> None:
+        browser = await console.sign_in_as("vic")
 
         assert (await browser.get(path)).status_code == 404
 
 
-async def test_pages_name_a_service_that_does_not_answer(console: Console) -> None:
-    browser = await console.signed_in("ann")
+async def test_overview_names_services_that_do_not_answer(console: Console) -> None:
+    browser = await console.sign_in_as("ann")
     page = (await browser.get("/")).text
 
     assert "No answer from notifier, quoter" in page
 
 
-async def test_a_settler_that_is_away_hides_no_other_service(services: Services) -> None:
-    away = Services(services.database, {**services.urls, ServiceName.SETTLER: "http://127.0.0.1:1"})
-    console = Console(away, public_url=ADDRESS)
-    browser = await console.signed_in("ann")
+async def test_unavailable_settler_hides_no_other_service(services: Services) -> None:
+    unavailable = Services(
+        services.database, {**services.urls, ServiceName.SETTLER: "http://127.0.0.1:1"}
+    )
+    console = Console(unavailable, public_url=ADDRESS)
+    browser = await console.sign_in_as("ann")
 
     assert (await browser.get("/")).status_code == 200
     assert (await browser.get("/log?service=api")).status_code == 200
@@ -558,8 +558,8 @@ async def test_a_settler_that_is_away_hides_no_other_service(services: Services)
     await console.http.close()
 
 
-async def test_amounts_invariants_and_losses_are_shown_with_their_rows(console: Console) -> None:
-    browser: Browser = await console.signed_in("vic")
+async def test_balances_invariants_and_losses_are_shown_with_their_rows(console: Console) -> None:
+    browser: Browser = await console.sign_in_as("vic")
 
     losses = (await browser.get("/losses")).text
     invariants = (await browser.get("/invariants")).text
@@ -574,16 +574,16 @@ async def test_amounts_invariants_and_losses_are_shown_with_their_rows(console: 
 @pytest.mark.parametrize(
     "path", ["/swaps/none", "/swaps?id=none", "/payments/queue/1", "/orders/x"]
 )
-async def test_an_unknown_address_is_a_not_found_page(console: Console, path: str) -> None:
-    browser = await console.signed_in("vic")
+async def test_unknown_address_is_not_found(console: Console, path: str) -> None:
+    browser = await console.sign_in_as("vic")
 
     assert (await browser.get(path)).status_code == 404
 
 
-async def test_a_swap_is_found_by_its_id_with_its_ledger(
+async def test_swap_is_found_by_its_id_with_its_ledger(
     console: Console, services: Services
 ) -> None:
-    browser = await console.signed_in("vic")
+    browser = await console.sign_in_as("vic")
     id = await services.scalar("SELECT id::text FROM swap LIMIT 1")
 
     answer = await browser.get(f"/swaps?id={id}")

@@ -27,7 +27,7 @@ NETWORK: Final = "BASE_DEVNET"
 OWN_FORMS: Final = {"/sign-out", "/sessions/end-all", "/sessions/{id}/end"}
 CONFIRM: Final = "/orders/{id}"
 # Orders that a browser gives elsewhere.
-ELSEWHERE: Final[Mapping[str, str]] = {
+TESTED_ELSEWHERE: Final[Mapping[str, str]] = {
     CONFIRM: "each order here",
     "/approvals/{service}/{id}/{verb}": "each order here that needs two",
     "/rescues/{network}/{hash}/order": "test_console_rescues.py: it needs a chain",
@@ -51,7 +51,7 @@ class Order:
     action: str
     fields: Mapping[str, str] = field(default_factory=dict)
     needs_two: bool = True
-    needs_a_node: bool = False
+    needs_node: bool = False
     effect: Effect | None = None
     shows: str = ""
     service: str = "settler"
@@ -66,31 +66,31 @@ async def nothing_is_stopped(services: Services, _: Mapping[str, str]) -> bool:
 
 
 async def is_paid(services: Services, ids: Mapping[str, str]) -> bool:
-    rows = services.ask("vic", "/claimable")["claimable"]
+    rows = services.call("vic", "/claimable")["claimable"]
     query = "SELECT to_address FROM intent WHERE kind = 'claim'"
     is_listed = ids["payable"] in {str(one["id"]) for one in rows}
     return not is_listed and await services.scalar(query) == OWNER
 
 
 async def has_pass(services: Services, ids: Mapping[str, str]) -> bool:
-    waiting = services.ask("vic", "/payouts/queue")["waiting"]
+    waiting = services.call("vic", "/payouts/queue")["waiting"]
     return all(one["is_let_through"] for one in waiting if one["intent_id"] == ids["queued"])
 
 
 async def fee_is_paid(services: Services, ids: Mapping[str, str]) -> bool:
     query = "SELECT base_units = 2500000000000000 FROM intent WHERE kind = 'partner_fee'"
-    return services.ask("vic", "/fees")["fees"] == [] and bool(await services.scalar(query))
+    return services.call("vic", "/fees")["fees"] == [] and bool(await services.scalar(query))
 
 
 async def is_attached(services: Services, ids: Mapping[str, str]) -> bool:
-    rows = services.ask("vic", "/claimable")["claimable"]
+    rows = services.call("vic", "/claimable")["claimable"]
     query = f"SELECT count(*) FROM deposit WHERE swap_id = '{ids['waiting']}'"
     is_listed = ids["claimable"] in {str(one["id"]) for one in rows}
     return not is_listed and await services.scalar(query) == 1
 
 
 async def has_cap(services: Services, _: Mapping[str, str]) -> bool:
-    caps = services.ask("vic", "/caps")["caps"]
+    caps = services.call("vic", "/caps")["caps"]
     return any((one["network"], one["units"]) == ("ETHEREUM_DEVNET", "7000000") for one in caps)
 
 
@@ -99,29 +99,29 @@ async def has_no_cap(services: Services, ids: Mapping[str, str]) -> bool:
 
 
 async def is_blocked(services: Services, _: Mapping[str, str]) -> bool:
-    return [one["address"] for one in services.ask("vic", "/blocked")["blocked"]] == [BAD]
+    return [one["address"] for one in services.call("vic", "/blocked")["blocked"]] == [BAD]
 
 
 async def nothing_is_blocked(services: Services, _: Mapping[str, str]) -> bool:
-    return bool(services.ask("vic", "/blocked")["blocked"] == [])
+    return bool(services.call("vic", "/blocked")["blocked"] == [])
 
 
 async def is_released(services: Services, ids: Mapping[str, str]) -> bool:
-    state = services.ask("vic", f"/parked/{ids['parked']}")["parked"]["state"]
+    state = services.call("vic", f"/parked/{ids['parked']}")["parked"]["state"]
     return state in ("releasing", "released", "parked")  # no consumer runs here
 
 
 async def is_dropped(services: Services, ids: Mapping[str, str]) -> bool:
-    return bool(services.ask("vic", f"/parked/{ids['dropped']}")["parked"]["state"] == "dropped")
+    return bool(services.call("vic", f"/parked/{ids['dropped']}")["parked"]["state"] == "dropped")
 
 
 async def has_ended(services: Services, _: Mapping[str, str]) -> bool:
-    [one] = services.ask("vic", "/recovery")["recoveries"]
+    [one] = services.call("vic", "/recovery")["recoveries"]
     return (one["state"], one["ended_by"]) == ("ended", "ann, approved by ben")
 
 
 async def nothing_is_retained(services: Services, _: Mapping[str, str]) -> bool:
-    return bool(services.ask("vic", "/recovery")["retained"] == [])
+    return bool(services.call("vic", "/recovery")["retained"] == [])
 
 
 ORDERS: Final = (
@@ -210,7 +210,7 @@ ORDERS: Final = (
         "POST /payouts/explain",
         {"network": NETWORK, "transaction_hash": f"0x{7:064x}"},
         needs_two=False,
-        needs_a_node=True,
+        needs_node=True,
     ),
     Order(
         "/payments/sweep",
@@ -218,19 +218,19 @@ ORDERS: Final = (
         "POST /sweeps",
         {"network": NETWORK, "address": OWNER, "token": "ETH"},
         needs_two=False,
-        needs_a_node=True,
+        needs_node=True,
     ),
     Order(
         "/signers/{network}/{address}/resume",
         "/signers/{network}/{signer}",
         "POST /signers/{network}/resume",
-        needs_a_node=True,
+        needs_node=True,
     ),
     Order(
         "/networks/{network}/resume",
         "/networks/{network}",
         "POST /networks/{network}/resume",
-        needs_a_node=True,
+        needs_node=True,
         service="chain_watcher",
     ),
     Order("/recovery/{id:int}/finish", "/recovery", "POST /recovery/{id}/finish", effect=has_ended),
@@ -249,8 +249,8 @@ def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> It
         yield made
 
 
-def test_every_form_is_in_a_table(console: Console) -> None:
-    ordered = {one.route for one in ORDERS} | set(ELSEWHERE)
+def test_every_form_route_is_in_a_table_of_orders(console: Console) -> None:
+    ordered = {one.route for one in ORDERS} | set(TESTED_ELSEWHERE)
 
     assert form_routes(console.parts.site.routes) == ordered | OWN_FORMS | {"/sign-in"}
 
@@ -259,8 +259,8 @@ def path_of(route: str) -> str:
     return re.sub(r"{[^}]*}", "1", route)
 
 
-async def test_none_is_accepted_without_the_token_of_its_page(console: Console) -> None:
-    ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+async def test_forms_without_the_form_token_of_the_session_are_refused(console: Console) -> None:
+    ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
     stolen, accepted = (await ben.hidden("/sessions"))["form_token"], []
     routes = form_routes(console.parts.site.routes)
     for route in routes:
@@ -282,8 +282,8 @@ async def test_none_is_accepted_without_the_token_of_its_page(console: Console) 
     assert (await ann.get("/sessions")).status_code == 200
 
 
-async def test_none_is_accepted_of_a_viewer(console: Console, services: Services) -> None:
-    vic, before = await console.signed_in("vic"), services.ask("vic", "/audit")["orders"]
+async def test_orders_of_a_viewer_are_refused(console: Console, services: Services) -> None:
+    vic, before = await console.sign_in_as("vic"), services.call("vic", "/audit")["orders"]
     hidden = await vic.hidden("/sessions")
     accepted = []
     for route in form_routes(console.parts.site.routes) - OWN_FORMS - {"/sign-in"}:
@@ -292,7 +292,7 @@ async def test_none_is_accepted_of_a_viewer(console: Console, services: Services
             accepted.append((route, answer.status_code))
 
     assert accepted == []
-    assert services.ask("vic", "/audit")["orders"] == before
+    assert services.call("vic", "/audit")["orders"] == before
 
 
 @pytest.fixture
@@ -302,15 +302,15 @@ async def ids(services: Services) -> dict[str, str]:
         **await services.seed_payments(),
         "network": NETWORK,
         "bad": BAD,
-        "waiting": await services.await_deposit(99),
-        "claimable": await services.suspended(95),
-        "payable": await services.suspended(94),
+        "waiting": await services.request_swap(99),
+        "claimable": await services.receive_without_swap(95),
+        "payable": await services.receive_without_swap(94),
         "parked": str(await services.park("a lock was held for too long")),
         "dropped": str(await services.park("it belongs to another installation")),
     }
     await services.halt_signer("nonce 7 was used elsewhere")
     await services.halt_network("a block was replaced that was final")
-    [signer] = services.ask("vic", "/signers")["signers"]
+    [signer] = services.call("vic", "/signers")["signers"]
     made["signer"] = signer["address"]
     made["retained"] = await services.retain_hold(await services.begin_recovery())
     return made
@@ -318,7 +318,7 @@ async def ids(services: Services) -> dict[str, str]:
 
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
-async def test_each_is_given_by_its_form_and_carried_out(
+async def test_each_order_is_given_by_its_form_and_carried_out(
     services: Services, ids: Mapping[str, str], tmp_path: Path
 ) -> None:
     assert BROWSER is not None
@@ -331,7 +331,7 @@ async def test_each_is_given_by_its_form_and_carried_out(
         for number, order in enumerate(ORDERS):
             reason = f"as agreed in case {number}"
             ended = await _give_order(operators, order, ids, reason)
-            if fault := await _fault(services, order, ids, ended, reason):
+            if fault := await _difference(services, order, ids, ended, reason):
                 failed.append((order.action, *fault))
         complaints = list(page.complaints)
 
@@ -356,18 +356,18 @@ async def _give_order(
     return answers
 
 
-async def _fault(
+async def _difference(
     services: Services, order: Order, ids: Mapping[str, str], ended: list[str], reason: str
 ) -> tuple[Any, ...]:
     """Return what is otherwise than the order's row says."""
     if (len(ended) == 2) is not order.needs_two:
         return ("two operators", ended)
-    if ("Done." in ended[-1]) is order.needs_a_node:
+    if ("Done." in ended[-1]) is order.needs_node:
         return ("the end", ended)
-    if order.needs_a_node:
+    if order.needs_node:
         return ()
     service = next(one for one in services.urls if one.value == order.service)
-    rows = services.ask("vic", "/audit", service=service)["orders"]
+    rows = services.call("vic", "/audit", service=service)["orders"]
     ordered = {(row["action"], row["operator"]) for row in rows if row["reason"] == reason}
     if (order.action, "ann") not in ordered:
         return ("the log", rows[:3])

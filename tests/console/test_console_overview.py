@@ -12,12 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from swap_dashboard.console.ports import ServiceName
-from tests.console.operated import ADDRESS, AWAY, Console, Services
+from tests.console.operated import ADDRESS, UNAVAILABLE_URL, Console, Services
 from tests.plugins.postgres import Database
 from tests.support.serving import served
 
 pytestmark = pytest.mark.connected
-OF_WATCHER: dict[str, Any] = {
+WATCHER_ANSWERS: dict[str, Any] = {
     "/admin/identity": {"name": "ann", "role": "operator"},
     "/admin/networks": {"networks": []},
     "/admin/parked": {"parked": []},
@@ -30,12 +30,12 @@ async def refuse(_: Request) -> Response:
 
 
 async def answer(request: Request) -> Response:
-    return JSONResponse(OF_WATCHER[request.url.path])
+    return JSONResponse(WATCHER_ANSWERS[request.url.path])
 
 
-async def test_a_refusal_is_named_as_one_and_once(database: Database) -> None:
+async def test_overview_names_a_refusal_once(database: Database) -> None:
     async with AsyncExitStack() as running:
-        urls = dict.fromkeys(ServiceName, AWAY)
+        urls = dict.fromkeys(ServiceName, UNAVAILABLE_URL)
         for service, handler in (
             (ServiceName.SETTLER, refuse),
             (ServiceName.CHAIN_WATCHER, answer),
@@ -44,7 +44,7 @@ async def test_a_refusal_is_named_as_one_and_once(database: Database) -> None:
             urls[service] = await running.enter_async_context(served(site))
         console = Console(Services(database, urls), public_url=ADDRESS)
         running.push_async_callback(console.http.close)
-        page = (await (await console.signed_in("ann")).get("/")).text
+        page = (await (await console.sign_in_as("ann")).get("/")).text
 
     assert page.count("settler refuses the request: this role reads nothing") == 1
     assert "No answer from api, dashboard, notifier, quoter:" in page

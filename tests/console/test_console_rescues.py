@@ -25,9 +25,9 @@ from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
-from tests.console.operated import ADDRESS, AWAY, ROLES, TOKENS, Console, Services
-from tests.console.operators import at_browsers
-from tests.console.screens import APPROVED, ORDERED, RESCUES
+from tests.console.operated import ADDRESS, ROLES, TOKENS, UNAVAILABLE_URL, Console, Services
+from tests.console.operators import two_browsers
+from tests.console.screens import AFTER_APPROVAL, AFTER_ORDER, RESCUES
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
@@ -92,7 +92,10 @@ async def services(place: Place, database: Database) -> AsyncIterator[Services]:
         ],
     )
     number = await internal.start("127.0.0.1", 0)
-    urls = {**dict.fromkeys(ServiceName, AWAY), ServiceName.SETTLER: f"http://127.0.0.1:{number}"}
+    urls = {
+        **dict.fromkeys(ServiceName, UNAVAILABLE_URL),
+        ServiceName.SETTLER: f"http://127.0.0.1:{number}",
+    }
     yield Services(database, urls)
     await internal.stop()
 
@@ -104,13 +107,13 @@ async def opened_console(services: Services, public_url: str = ADDRESS) -> Async
     await console.http.close()
 
 
-async def test_two_operators_return_what_no_catalogue_knows(
+async def test_two_operators_return_a_token_outside_the_catalogue(
     place: Place, services: Services
 ) -> None:
-    came = await place.transfers(TREASURY)
+    transaction_hash = await place.transfers(TREASURY)
     async with opened_console(services) as console:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
-        found = await ann.get("/rescues/find", params={"network": SOURCE, "hash": came})
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
+        found = await ann.get("/rescues/find", params={"network": SOURCE, "hash": transaction_hash})
         page = found.headers["location"]
         shown = (await ann.get(page)).text
         assert "does not know it" in shown
@@ -142,35 +145,37 @@ async def test_two_operators_return_what_no_catalogue_knows(
 
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
-async def test_two_operators_return_it_each_in_a_browser(
+async def test_two_operators_return_an_unknown_token_in_two_browsers(
     place: Place, services: Services, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
-    came = await place.transfers(TREASURY)
+    transaction_hash = await place.transfers(TREASURY)
     fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER, "reason": REASON}
     async with (
         served(services) as (url, cookies),
-        at_browsers(BROWSER, tmp_path, url, cookies) as (ann, ben),
+        two_browsers(BROWSER, tmp_path, url, cookies) as (ann, ben),
     ):
-        found = await ann.look_up("/rescues", "/rescues/find", {"network": SOURCE, "hash": came})
+        found = await ann.submit_search(
+            "/rescues", "/rescues/find", {"network": SOURCE, "hash": transaction_hash}
+        )
         ordered = await ann.order(found, "/order", fields)
         walks = [
             Walk(page, url, visitors=cookies, ids={"": {}}, may_cut_tables=True)
             for page in (ann.page, ben.page)
         ]
-        await walks[0].over(ORDERED)
+        await walks[0].over(AFTER_ORDER)
         proposal = await ann.proposal()
 
         await ben.follow("/rescues", proposal)
         approved = await ben.order(proposal, "/approve", {"reason": "I called the owner"})
-        await walks[1].over(APPROVED)
+        await walks[1].over(AFTER_APPROVAL)
         log = await ben.text()
         await look(ben.page, "light", NARROW)
         routes = await ben.page.value(ROUTES)
         page = await ann.read(found)
         complaints = [*ann.page.complaints, *ben.page.complaints]
 
-    assert found == f"/rescues/{SOURCE}/{came}"
+    assert found == f"/rescues/{SOURCE}/{transaction_hash}"
     assert "A different operator approves it" in ordered
     assert "Done." in approved
     assert routes["count"] > 0
@@ -183,13 +188,13 @@ async def test_two_operators_return_it_each_in_a_browser(
     assert complaints == []
 
 
-async def test_an_order_that_another_one_overtook_is_not_sent(
+async def test_rescue_order_is_refused_after_another_order_of_the_same_transfer(
     place: Place, services: Services
 ) -> None:
-    came = await place.transfers(TREASURY)
-    page = f"/rescues/{SOURCE}/{came}"
+    transaction_hash = await place.transfers(TREASURY)
+    page = f"/rescues/{SOURCE}/{transaction_hash}"
     async with opened_console(services) as console:
-        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+        ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
         fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER}
         late = await ann.review(f"{page}/order", fields, page=page)
         first = await ben.review(f"{page}/order", fields, page=page)
@@ -203,9 +208,11 @@ async def test_an_order_that_another_one_overtook_is_not_sent(
         assert "order it again" in refused
 
 
-async def test_an_invalid_transaction_is_refused(place: Place, services: Services) -> None:
+async def test_search_for_an_unknown_or_invalid_transaction_is_refused(
+    place: Place, services: Services
+) -> None:
     async with opened_console(services) as console:
-        vic = await console.signed_in("vic")
+        vic = await console.sign_in_as("vic")
         unknown = await vic.get(f"/rescues/{SOURCE}/0x{1:064x}")
         wrong = await vic.get("/rescues/find", params={"network": SOURCE, "hash": "0x1"})
         missing = await vic.get(f"/rescues/{SOURCE}/0x1")
@@ -216,26 +223,26 @@ async def test_an_invalid_transaction_is_refused(place: Place, services: Service
 
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
-async def test_the_pages_of_a_rescue_are_for_every_reader(
+async def test_rescue_screens_pass_the_screen_checks(
     place: Place, services: Services, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
     returned, open_one = [await place.transfers(TREASURY) for _ in range(2)]
     body = {"to_address": OWNER, "reason": REASON}
-    ask = partial(asyncio.to_thread, services.ask)  # this loop serves what it asks
-    stored = await ask("ann", f"/rescues/{SOURCE}/{returned}", body)
-    await ask("ben", f"/approvals/{stored['proposal']['id']}/approve", {"reason": "called"})
-    waits = (await ask("ann", f"/rescues/{SOURCE}/{open_one}", body))["proposal"]["id"]
+    call = partial(asyncio.to_thread, services.call)  # this loop serves what it asks
+    stored = await call("ann", f"/rescues/{SOURCE}/{returned}", body)
+    await call("ben", f"/approvals/{stored['proposal']['id']}/approve", {"reason": "called"})
+    proposal_id = (await call("ann", f"/rescues/{SOURCE}/{open_one}", body))["proposal"]["id"]
     ids = {
         **{"network": SOURCE, "open": open_one, "returned": returned},
-        **{"service": "settler", "proposal": waits},
+        **{"service": "settler", "proposal": proposal_id},
     }
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     async with opened_console(services, url) as console:
         server = AsgiServer(console.parts.site, "127.0.0.1", port)
         await server.start()
-        ben = (await console.signed_in("ben")).client.cookies.jar
+        ben = (await console.sign_in_as("ben")).client.cookies.jar
         try:
             async with opened(BROWSER, tmp_path, "about:blank") as page:
                 walk = Walk(page, url, visitors={"ben": ben}, ids={"": ids}, may_cut_tables=True)
@@ -246,13 +253,13 @@ async def test_the_pages_of_a_rescue_are_for_every_reader(
     assert not walk.faults, walk.report
 
 
-async def test_one_that_waits_behind_many_other_orders_is_listed(
+async def test_pending_rescue_is_listed_behind_many_other_proposals(
     place: Place, services: Services
 ) -> None:
     await services.scalar(OTHERS)
     page = f"/rescues/{SOURCE}/{await place.transfers(TREASURY)}"
     async with opened_console(services) as console:
-        ann = await console.signed_in("ann")
+        ann = await console.sign_in_as("ann")
         fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER}
         ordered = await ann.confirm(await ann.review(f"{page}/order", fields, page=page))
         proposal = PROPOSAL.search(ordered)

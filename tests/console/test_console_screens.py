@@ -60,18 +60,18 @@ async def site(services: Services) -> AsyncIterator[Site]:
         "network": "BASE_DEVNET",
         "bad": BAD,
         "parked": str(await services.park(reason)),
-        "claimable": await services.suspended(95),
+        "claimable": await services.receive_without_swap(95),
         "swap": str(await services.scalar(PAID)),
     }
     await services.park("not JSON", value=b"\xff\x00 no document")
-    services.ask("ann", "/payouts/stop", {"network": "BASE_DEVNET", **why})
-    lifted = services.ask("ann", "/payouts/go", {"network": "BASE_DEVNET", **why})
+    services.call("ann", "/payouts/stop", {"network": "BASE_DEVNET", **why})
+    lifted = services.call("ann", "/payouts/go", {"network": "BASE_DEVNET", **why})
     ids["proposal"] = str(lifted["proposal"]["id"])
-    services.ask("ann", "/blocked", {"addresses": [BAD], "network": None, **why})
+    services.call("ann", "/blocked", {"addresses": [BAD], "network": None, **why})
     cap = {"network": "BASE_DEVNET", "units": "5000000000", "seconds": 86400, **why}
-    services.ask("ann", "/caps", cap)
+    services.call("ann", "/caps", cap)
     await services.halt_signer("nonce 7 was used by a transaction that was not signed here")
-    [signer] = services.ask("vic", "/signers")["signers"]
+    [signer] = services.call("vic", "/signers")["signers"]
     ids["signer"] = signer["address"]
     ids["retained"] = await services.retain_hold(await services.begin_recovery())
     async with served(services) as (url, visitors):
@@ -88,7 +88,7 @@ async def served(
     console = Console(services, public_url=url)
     server = AsgiServer(console.parts.site, "127.0.0.1", port)
     await server.start()
-    browsers = {name: await console.signed_in(name) for name in ("ann", "ben", "vic")}
+    browsers = {name: await console.sign_in_as(name) for name in ("ann", "ben", "vic")}
     yield url, {name: list(one.client.cookies.jar) for name, one in browsers.items()}
     await server.stop()
     await console.http.close()
@@ -109,14 +109,14 @@ async def press(page: Page, selector: str) -> None:
     await page.until(f"!window.isLeaving && {LOADED}")
 
 
-async def test_every_page_is_looked_at(services: Services) -> None:
+async def test_every_console_page_has_a_screen(services: Services) -> None:
     console = Console(services, public_url="http://console.test")
     assert unwalked(console.parts.site.routes, SCREENS, NOT_PAGES) == set()
     await console.http.close()
 
 
 @pytest.mark.timeout(900)
-async def test_every_screen_is_for_every_reader(site: Site, tmp_path: Path) -> None:
+async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, site.url, visitors=site.visitors, ids={"": site.ids}, may_cut_tables=True)
@@ -129,9 +129,9 @@ async def test_every_screen_is_for_every_reader(site: Site, tmp_path: Path) -> N
     assert title != "run"
 
 
-async def test_an_order_is_given_by_the_keyboard_and_sent_once(site: Site, tmp_path: Path) -> None:
+async def test_order_is_given_by_keyboard_and_sent_once(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    before = len(site.services.ask("vic", "/audit")["orders"])
+    before = len(site.services.call("vic", "/audit")["orders"])
     async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
         await sign_in(page, "ann")
         await show(page, f"{site.url}/parked/settler/{site.ids['parked']}")
@@ -161,6 +161,6 @@ async def test_an_order_is_given_by_the_keyboard_and_sent_once(site: Site, tmp_p
 
     assert names == ["Release …"]
     assert "Done" in ended or "carried out" in ended
-    rows = site.services.ask("vic", "/audit")["orders"]
+    rows = site.services.call("vic", "/audit")["orders"]
     assert len(rows) == before + 1
     assert rows[0]["reason"] == "the address is known now"

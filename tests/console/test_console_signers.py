@@ -19,8 +19,8 @@ from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.usecases.list_signers import ListSigners
-from tests.console.operated import AWAY, ROLES, TOKENS, Services
-from tests.console.operators import at_browsers
+from tests.console.operated import ROLES, TOKENS, UNAVAILABLE_URL, Services
+from tests.console.operators import two_browsers
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
@@ -67,7 +67,10 @@ async def services(world: World, database: Database) -> AsyncIterator[Services]:
         ],
     )
     number = await internal.start("127.0.0.1", 0)
-    urls = {**dict.fromkeys(ServiceName, AWAY), ServiceName.SETTLER: f"http://127.0.0.1:{number}"}
+    urls = {
+        **dict.fromkeys(ServiceName, UNAVAILABLE_URL),
+        ServiceName.SETTLER: f"http://127.0.0.1:{number}",
+    }
     yield Services(database, urls)
     await internal.stop()
 
@@ -77,7 +80,7 @@ async def pay(world: World) -> None:
     world.chain.mine()
 
 
-async def test_two_operators_resume_it_and_its_lane_pays_again(
+async def test_two_operators_resume_a_halted_signer_and_its_lane_pays_again(
     world: World, services: Services, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
@@ -89,7 +92,7 @@ async def test_two_operators_resume_it_and_its_lane_pays_again(
 
     async with (
         served(services) as (url, cookies),
-        at_browsers(BROWSER, tmp_path, url, cookies) as (ann, ben),
+        two_browsers(BROWSER, tmp_path, url, cookies) as (ann, ben),
     ):
         await ann.follow("/signers", page)
         assert HALT in await ann.text()
