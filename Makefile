@@ -243,7 +243,7 @@ sbom: install-python  ## Bills of materials of all lock files, as CycloneDX (var
 licences: install-python  ## Licences of all packages; fails on one that is not on the list
 	@$(BIN)/python tools/supply_chain.py licences
 
-audit: install-python  ## Known vulnerabilities, by pip-audit and npm audit; exit 3 where no database answers
+audit: install-python  ## Known vulnerabilities, by pip-audit and npm audit; fails where no database answers
 	@$(BIN)/python tools/supply_chain.py audit
 
 lock:  ## Rewrite requirements.lock
