@@ -148,7 +148,7 @@ OVERVIEW: Final = Dashboard(
                         "count by (service, version, revision) (swap_build_info)",
                         "{{service}} {{version}} {{revision}}",
                     ),
-                    about="Two versions of one service are a rollout that goes on, or stands still.",
+                    about="Two versions of one service: a rollout is under way, or stands still.",
                 ),
                 lines(
                     "Processor",
