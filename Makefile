@@ -126,7 +126,7 @@ test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_
 drill-restore: install  ## Back the database up, pay, restore the backup: nothing is paid twice (about two minutes)
 	@$(STACK) drill-restore
 
-drill-rotate: install  ## Replace every key and password while swaps run (about four minutes)
+drill-rotate: install  ## Replace keys, passwords and a certificate while swaps run (about four minutes)
 	@$(STACK) drill-rotate
 
 drill-upgrade: install  ## Upgrade from the release before and back while swaps run (about five minutes)
@@ -243,7 +243,7 @@ sbom: install-python  ## Bills of materials of all lock files, as CycloneDX (var
 licences: install-python  ## Licences of all packages; fails on one that is not on the list
 	@$(BIN)/python tools/supply_chain.py licences
 
-audit: install-python  ## Known vulnerabilities, by pip-audit and npm audit; exit 3 where no database answers
+audit: install-python  ## Known vulnerabilities, by pip-audit and npm audit; fails where no database answers
 	@$(BIN)/python tools/supply_chain.py audit
 
 lock:  ## Rewrite requirements.lock

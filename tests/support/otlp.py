@@ -29,6 +29,7 @@ class ReceivedSpan:
     attributes: Mapping[str, Any]
     links: Sequence[tuple[str, str]]
     is_error: bool
+    version: str  # of the service
 
 
 class Collector:
@@ -77,11 +78,11 @@ def collecting() -> Iterator[Collector]:
 
 def _spans(request: ExportTraceServiceRequest) -> Iterator[ReceivedSpan]:
     for resource_spans in request.resource_spans:
-        service = _attributes(resource_spans.resource.attributes)["service.name"]
+        resource = _attributes(resource_spans.resource.attributes)
         for scope in resource_spans.scope_spans:
             for span in scope.spans:
                 yield ReceivedSpan(
-                    service,
+                    resource["service.name"],
                     span.name,
                     span.trace_id.hex(),
                     span.span_id.hex(),
@@ -91,6 +92,7 @@ def _spans(request: ExportTraceServiceRequest) -> Iterator[ReceivedSpan]:
                     _attributes(span.attributes),
                     [(link.trace_id.hex(), link.span_id.hex()) for link in span.links],
                     span.status.code == 2,
+                    resource["service.version"],
                 )
 
 

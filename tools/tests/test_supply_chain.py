@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tools.supply_chain import ROOT, Rules, node_licences, read_npm_audit, read_pip_audit
+from tools.supply_chain import (
+    ROOT,
+    Rules,
+    check_licences,
+    node_licences,
+    read_npm_audit,
+    read_pip_audit,
+)
 
 RULES = Rules(frozenset({"MIT", "Apache-2.0"}), {"MIT License": "MIT"}, {})
 
@@ -38,6 +45,15 @@ def test_every_package_of_a_node_lock_has_a_line() -> None:
 
     assert found["npm:viem"] == "MIT"
     assert len(found) > 10
+
+
+def test_every_locked_package_has_an_accepted_licence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An upgrade of a lock file can bring a new licence, or another word for one."""
+    code = check_licences()
+
+    assert code == 0, capsys.readouterr().err
 
 
 class TestAudit:

@@ -34,6 +34,7 @@ from swapctl.commands import (
     swaps,
     trail,
     treasury,
+    version,
     webhooks,
 )
 from swapctl.endpoints import (
@@ -79,6 +80,7 @@ app.command("balances")(books.list_balances)
 app.command("losses")(books.list_losses)
 app.command("rescue")(rescue.rescue)
 app.command("doctor")(doctor.doctor)
+app.command("version")(version.list_versions)
 app.command("stuck")(stuck.list_stuck)
 app.command("reconcile")(reconcile.reconcile)
 app.command("trail")(trail.show_trail)

@@ -35,6 +35,11 @@ OPERATOR_VARIABLE: Final = "SWAPCTL_OPERATOR"
 PUBLIC_VARIABLE: Final = "SWAPCTL_PUBLIC_URL"
 ACCESS_VARIABLE: Final = "SWAPCTL_ACCESS_TOKEN"
 AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
+# Each may be in a file instead, which NAME_FILE names, as for the services.
+SECRETS: Final = (
+    *(TOKEN_VARIABLE, ACCESS_VARIABLE, AUDITOR_VARIABLE),
+    *("SWAP_KAFKA__PASSWORD", "SWAP_REDIS__URL", "SWAP_NODES"),
+)
 
 
 class NotConfigured(Exception):
@@ -113,10 +118,10 @@ def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> E
     """Collect addresses and tokens; a stack file at the default path is read if it exists.
 
     :param overrides: options of the command line, by the variable that each replaces.
-    :raises NotConfigured: when a named stack file does not exist, or two operators are named.
+    :raises NotConfigured: when a named file cannot be read, or a value is given twice.
     """
     options = {name: value for name, value in overrides.items() if value}
-    environment = {**os.environ, **options}
+    environment = {**_with_files(os.environ), **options}
     if TOKEN_VARIABLE in options:
         if OPERATOR_VARIABLE in options:
             raise NotConfigured("--token and --operator each name an operator: give one of them")
@@ -128,3 +133,21 @@ def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> E
         return Endpoints(environment, json.loads(path.read_text()))
     except (OSError, ValueError) as error:
         raise NotConfigured(f"{path} cannot be read: {error}") from error
+
+
+def _with_files(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the environment with the secrets that are in files.
+
+    :raises NotConfigured: when a file cannot be read, or the variable is set as well.
+    """
+    found = dict(environment)
+    for name in SECRETS:
+        if not (path := found.pop(f"{name}_FILE", "")):
+            continue
+        if found.get(name):
+            raise NotConfigured(f"{name} and {name}_FILE are both set: set one of them")
+        try:
+            found[name] = Path(path).read_text().rstrip("\r\n")
+        except (OSError, UnicodeError) as error:
+            raise NotConfigured(f"{name}_FILE: {path} cannot be read: {error}") from error
+    return found

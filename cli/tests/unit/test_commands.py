@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def port() -> Iterator[Port]:
+@contextmanager
+def serving() -> Iterator[Port]:
     port = Port()
     thread = threading.Thread(target=port.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -71,6 +72,12 @@ def port() -> Iterator[Port]:
     port.shutdown()
     thread.join()
     port.server_close()
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    with serving() as port:
+        yield port
 
 
 @pytest.fixture

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.tests.unit.test_commands import Port, port, stack
+from cli.tests.unit.test_commands import Port, port, serving, stack
 from typer.testing import CliRunner
 
 from swap_contracts import topics as contracts
 from swapctl.app import app
-from swapctl.commands.doctor import SCHEMAS, latest_migration
+from swapctl.commands.doctor import REQUIRED, SCHEMAS, latest_migration
 from swapctl.kafka_topics import TOPICS
 from swapctl.network_nodes import without_key
 
@@ -25,6 +26,8 @@ METRICS = """
 swap_consumer_lag_messages{topic="deposit.changed.v1"} 3.0
 # TYPE swap_consumer_silence_seconds gauge
 swap_consumer_silence_seconds{topic="deposit.changed.v1"} 0.2
+# TYPE swap_build_info gauge
+swap_build_info{revision="0123456789abcdef",version="v1.2.3"} 1.0
 """
 SIGNER = {"network": "BASE", "address": "0x1", "oldest_slot_seconds": None, "halted": None}
 
@@ -46,6 +49,12 @@ def well(port: Port) -> Port:
     }
     port.answers = {request: (200, answer) for request, answer in answers.items()}
     return port
+
+
+@pytest.fixture
+def dashboard() -> Iterator[Port]:
+    with serving() as port:
+        yield port
 
 
 def described(stack: Path, port: Port, **changes: Any) -> None:
@@ -77,9 +86,9 @@ def test_every_part_has_a_line(stack: Path, well: Port) -> None:
 
     _, found = run(stack)
 
-    services = {f"service {name}" for name in SCHEMAS}
+    services = {f"service {name}" for name in REQUIRED}
     others = {"broker", "topics", "Valkey", "network BASE", "node of BASE", "signer BASE"}
-    state = {"recovery", "payouts", "swaps", "database"}
+    state = {"versions", "recovery", "payouts", "swaps", "database"}
     assert services | others | state == set(found)
     levels = {part: level for part, (level, _) in found.items()}
     assert levels.pop("database") == "failed"  # its address is not configured here
@@ -142,6 +151,40 @@ def test_a_consumer_far_behind_is_a_warning(stack: Path, well: Port) -> None:
     _, found = run(stack)
 
     assert found["consumer settler"] == ("warning", "deposit.changed.v1: 30000 messages behind")
+
+
+def test_services_of_one_build_are_well(stack: Path, well: Port) -> None:
+    described(stack, well)
+
+    _, found = run(stack)
+
+    assert found["versions"] == ("ok", "every service runs v1.2.3 (0123456789ab)")
+
+
+def test_services_of_two_builds_are_a_warning(stack: Path, well: Port, dashboard: Port) -> None:
+    described(stack, well)
+    newer = METRICS.replace("v1.2.3", "v1.3.0")
+    dashboard.answers = {("GET", "/readyz"): (200, READY), ("GET", "/metrics"): (200, newer)}
+    with_dashboard = [{"name": "dashboard", "internal_url": dashboard.url}]
+    services = json.loads(stack.read_text())["services"] + with_dashboard
+    described(stack, well, services=services)
+
+    _, found = run(stack)
+
+    level, text = found["versions"]
+    assert level == "warning"
+    assert "api v1.2.3 (0123456789ab), quoter v1.2.3" in text
+    assert "dashboard v1.3.0 (0123456789ab)" in text
+
+
+def test_services_that_name_no_build_are_not_compared(stack: Path, well: Port) -> None:
+    described(stack, well)
+    well.answers["GET", "/metrics"] = (200, METRICS.partition("# TYPE swap_build_info")[0])
+
+    _, found = run(stack)
+
+    assert "versions" not in found
+    assert found["service api"] == ("ok", "ready")
 
 
 def test_a_key_in_the_path_of_a_node_is_not_shown() -> None:

@@ -150,6 +150,16 @@ def test_lists_the_orders_of_all_services_the_newest_first(port: Port, stack: Pa
     }
 
 
+def test_lists_no_more_orders_than_asked_for(port: Port, stack: Path) -> None:
+    """The oldest of one service could be older than orders of another that were not fetched."""
+    orders = [{"at": "2026-01-01", "operator": "ann"}, {"at": "2026-01-02", "operator": "ben"}]
+    port.answers["GET", "/admin/audit?limit=7"] = (200, {"orders": orders})
+
+    listed = run(stack, "audit", "--limit", "7")
+
+    assert [row["operator"] for row in listed] == ["ben"] * 5 + ["ann"] * 2
+
+
 def test_creates_a_token_and_its_entry() -> None:
     result = CliRunner().invoke(app, ["operator", "new", "ann", "--days", "90", "--json"])
     made = json.loads(result.stdout)

@@ -143,6 +143,14 @@ OVERVIEW: Final = Dashboard(
             "Processes",
             (
                 lines(
+                    "Processes by version",
+                    (
+                        "count by (service, version, revision) (swap_build_info)",
+                        "{{service}} {{version}} {{revision}}",
+                    ),
+                    about="Two versions of one service: a rollout is under way, or stands still.",
+                ),
+                lines(
                     "Processor",
                     (per_second("process_cpu_seconds_total", "service"), "{{service}}"),
                 ),

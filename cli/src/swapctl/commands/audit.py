@@ -22,18 +22,17 @@ def list_orders(
     service: Annotated[
         ServiceName | None, typer.Option("--service", help="Only this service.")
     ] = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=500, help="Number of newest orders per service.")
-    ] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Number of orders.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """List operators' orders, newest first, with operator, reason and outcome."""
+    """List the newest orders of operators in all services, with reason and outcome."""
     rows, failure = rows_of_each(
         context,
         [service] if service else tuple(ServiceName),
         lambda port: port.get("/audit", limit=str(limit))["orders"],
     )
-    rows.sort(key=lambda row: str(row["at"]), reverse=True)
+    # Each service returned its newest `limit` orders, so the newest of all are complete.
+    rows = sorted(rows, key=lambda row: str(row["at"]), reverse=True)[:limit]
     show_all(rows, as_json=as_json, columns=COLUMNS)
     if failure is not None:
         raise failure

@@ -19,6 +19,7 @@ import typer
 from swapctl import checkup, state_checks
 from swapctl.admin_client import RequestFailed
 from swapctl.auditor import open_auditor
+from swapctl.builds import read_build
 from swapctl.checkup import Finding, Level
 from swapctl.context import get_endpoints, internal
 from swapctl.endpoints import Endpoints, NotConfigured, ServiceName
@@ -29,7 +30,7 @@ from swapctl.output import Json
 from swapctl.service_figures import read_figures
 from swapctl.state_queries import check_state, rows_of
 
-SCHEMAS: Final = ("api", "quoter", "chain_watcher", "settler", "notifier")
+SCHEMAS: Final = tuple(one.value for one in ServiceName)
 MIGRATIONS: Final = "services/{}/migrations/versions"
 REVISION: Final = re.compile(r'^revision = "(\w+)"', re.MULTILINE)
 WITH_OUTBOX: Final = ("api", "chain_watcher", "settler")
@@ -72,9 +73,12 @@ def _findings(context: typer.Context) -> Iterator[Finding]:
     for part, keys in ENDPOINTS.items():
         yield _endpoint(known, part, *keys)
     yield from _guarded("topics", lambda: _topics(known))
+    builds: dict[str, str] = {}
     for service in REQUIRED:
-        yield from _guarded(f"service {service}", partial(_services, known, service))
-    yield from _guarded("dashboard", lambda: _dashboard(known))
+        yield from _guarded(f"service {service}", partial(_services, known, service, builds))
+    yield from _guarded("dashboard", lambda: _dashboard(known, builds))
+    if finding := checkup.check_builds(builds):
+        yield finding
     nodes = find_nodes(known)
     yield from _check_nodes(nodes, time.time())
     yield from _guarded("networks", lambda: _networks(context))
@@ -97,6 +101,8 @@ def _database(known: Endpoints) -> Iterator[Finding]:
         for schema in SCHEMAS:
             versions = rows_of(auditor, schema, "alembic_version", VERSION)
             applied = versions[0]["version_num"] if versions else None
+            if applied is None and schema not in REQUIRED and not _is_known(known, schema):
+                continue  # not deployed
             root = Path(known.environment.get(CHECKOUT_VARIABLE) or ".")
             yield checkup.check_migrations(schema, applied, latest_migration(schema, root))
         for schema in WITH_OUTBOX:
@@ -126,11 +132,17 @@ def _endpoint(known: Endpoints, part: str, variable: str, section: str, member: 
     return checkup.check_endpoint(part, shown, is_open=True)
 
 
-def _services(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
+def _services(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> Iterator[Finding]:
     readiness = _readiness(known.url(name))
     yield checkup.check_service(name, readiness)
     if readiness is not None:
+        _add_build(known, name, builds)
         yield from _consumers(known, name)
+
+
+def _add_build(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> None:
+    if (build := read_build(known.url(name))) is not None:
+        builds[name.value] = str(build)
 
 
 def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
@@ -144,13 +156,21 @@ def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
             yield finding
 
 
-def _dashboard(known: Endpoints) -> Iterator[Finding]:
+def _dashboard(known: Endpoints, builds: dict[str, str]) -> Iterator[Finding]:
     """Yield a finding about the dashboard, if the deployment has one."""
-    try:
-        url = known.url(ServiceName.DASHBOARD)
-    except NotConfigured:
+    if not _is_known(known, ServiceName.DASHBOARD):
         return
-    yield checkup.check_service(ServiceName.DASHBOARD, _readiness(url))
+    readiness = _readiness(known.url(ServiceName.DASHBOARD))
+    yield checkup.check_service(ServiceName.DASHBOARD, readiness)
+    if readiness is not None:
+        _add_build(known, ServiceName.DASHBOARD, builds)
+
+
+def _is_known(known: Endpoints, service: str) -> bool:
+    try:
+        return bool(known.url(ServiceName(service)))
+    except NotConfigured:
+        return False
 
 
 def _topics(known: Endpoints) -> Iterator[Finding]:

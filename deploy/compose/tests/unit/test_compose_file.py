@@ -18,7 +18,7 @@ from swap_compose.secrets import service_secrets
 from swap_compose.webhooks import run_sandbox
 
 from swap_runtime.http.internal import STOP_SECONDS
-from swap_runtime.settings import KafkaSettings, SharedSettings, WatchdogSettings
+from swap_runtime.settings import BuildSettings, KafkaSettings, SharedSettings, WatchdogSettings
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS
 from swap_stack.sandbox.settings import Settings as SandboxSettings
@@ -273,6 +273,11 @@ def test_the_image_has_its_name_and_commit() -> None:
 
     assert labels >= {"title", "description", "version", "revision", "licenses"}
     assert {"VERSION", "REVISION"} <= set(re.findall(r"^ARG (\w+)=", DOCKERFILE, re.M))
+    # Its processes report the same.
+    set_by_the_image = dict(re.findall(r"SWAP_BUILD__(\w+)=\$\{(\w+)\}", DOCKERFILE))
+    assert set_by_the_image == {"VERSION": "VERSION", "REVISION": "REVISION"}
+    assert {name.upper() for name in BuildSettings.model_fields} == set(set_by_the_image)
+    assert set(COMPOSE["services"]["secrets"]["build"]["args"]) == set(set_by_the_image)
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from aiokafka.errors import (  # type: ignore[import-untyped]
@@ -58,9 +59,11 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     choice = choose_broker("kafka", places, "scram")
     part = make_broker(choice, places, Ports(places.ports_file), registry, passwords)
     assert isinstance(part, Kafka)
-    asyncio.run(started(part))
-    yield part
-    asyncio.run(part.stop())
+    try:
+        asyncio.run(started(part))
+        yield part
+    finally:  # also of a broker that was not ready in time
+        asyncio.run(part.stop())
 
 
 async def started(part: Kafka) -> None:
@@ -135,3 +138,25 @@ async def test_a_client_without_the_right_security_is_refused(
 
     with pytest.raises((KafkaError, KafkaConnectionError, OSError, TimeoutError)):
         await ensure_topics(KafkaSettings.model_validate(client))
+
+
+async def test_the_certificate_is_replaced_while_clients_trust_both(
+    kafka: Kafka, tmp_path: Path
+) -> None:
+    ca_file = kafka.client("settler").ca_file
+    assert ca_file is not None
+    only_former = tmp_path / "former.pem"
+    shutil.copy(ca_file, only_former)
+
+    await kafka.add_certificate()
+    await send(kafka.client("chain_watcher"), a_note("before the restart"))
+    await kafka.restart_with_added_certificate()
+    await send(kafka.client("chain_watcher"), a_note("with both"))
+    await kafka.remove_former_certificate()
+    await send(kafka.client("chain_watcher"), a_note("with the new one"))
+
+    assert ca_file.read_text().count("BEGIN CERTIFICATE") == 1
+    assert ca_file.read_text() != only_former.read_text()
+    outdated = kafka.client("settler").model_copy(update={"ca_file": only_former})
+    with pytest.raises((KafkaError, KafkaConnectionError, OSError, TimeoutError)):
+        await ensure_topics(outdated, SENT)

@@ -42,6 +42,16 @@ def test_settings_replace_those_of_the_same_name() -> None:
     assert (after.name, after.command) == (before.name, before.command)
 
 
+def test_the_changelog_has_a_section_for_the_release() -> None:
+    headings = [
+        line.removeprefix("## ")
+        for line in (ROOT / "CHANGELOG.md").read_text().splitlines()
+        if line.startswith("## ")
+    ]
+
+    assert headings[:2] == ["Unreleased", read_release(ROOT).version]
+
+
 def test_the_release_is_a_commit_with_the_migrations_that_its_file_names() -> None:
     release = read_release(ROOT)
     listing = subprocess.run(

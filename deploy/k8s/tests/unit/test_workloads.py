@@ -144,6 +144,13 @@ def test_every_service_has_a_disruption_budget_of_one_pod(overlay: Rendered) -> 
         assert pod_of(service)["topologySpreadConstraints"]
 
 
+def test_every_deployment_has_a_budget_that_lets_a_drain_pass(overlay: Rendered) -> None:
+    for deployment in overlay.of_kind("Deployment"):
+        budget = overlay.get("PodDisruptionBudget", deployment["metadata"]["name"])["spec"]
+        assert budget["maxUnavailable"] == 1
+        assert budget["selector"]["matchLabels"].items() <= labels_of(deployment).items()
+
+
 def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
     for service in overlay.services():
         [waits] = [each for each in pod_of(service)["initContainers"] if "args" in each]

@@ -451,6 +451,8 @@ async def start_small(database: Database) -> asyncio.subprocess.Process:
         "SWAP_CATALOGUE": "catalogue.yaml",
         "SWAP_NOTIFIER__DATABASE_URL": database.url("notifier"),
         "SWAP_NOTIFIER__INTERNAL_PORT": "0",
+        "SWAP_BUILD__VERSION": "v9.9.9",
+        "SWAP_BUILD__REVISION": "abc123",
     }
     return await asyncio.create_subprocess_exec(
         sys.executable, "-c", SMALL, env=environment, stdout=subprocess.PIPE
@@ -474,6 +476,8 @@ class TestProcess:
 
         assert process.returncode == 1
         logged = [json.loads(line) for line in output.splitlines()]
+        first = {name: logged[0][name] for name in ("event", "version", "revision")}
+        assert first == {"event": "starting", "version": "v9.9.9", "revision": "abc123"}
         [reason] = [line["reason"] for line in logged if line["event"] == "process failed"]
         assert f"is at revision {applied or 'none'}, and this release needs 0002" in reason
         assert "`python -m swap_runtime.postgres.migrate services/notifier/migrations`" in reason

@@ -172,12 +172,13 @@ def _span(trace: int, *, span_id: int = 1) -> Span:
 
 async def test_a_collector_gets_spans_with_their_ids() -> None:
     with collecting() as collector:
-        export = export_spans("settler", collector.url, ratio=1.0)
+        export = export_spans("settler", collector.url, ratio=1.0, version="v1")
         export.record(_span(SWAP.int))
         await export.stop()
 
     [span] = collector.trace(SWAP.hex)
-    assert (span.service, span.name, span.span_id) == ("settler", "work", f"{1:016x}")
+    assert (span.service, span.version) == ("settler", "v1")
+    assert (span.name, span.span_id) == ("work", f"{1:016x}")
     assert (span.parent_id, span.began, span.ended) == ("", 1, 2)
     assert span.links == [(f"{5:032x}", f"{6:016x}")]
     assert not tracing.is_on()
@@ -186,7 +187,10 @@ async def test_a_collector_gets_spans_with_their_ids() -> None:
 async def test_all_services_choose_the_same_share_of_traces() -> None:
     ids = [uuid4() for _ in range(400)]
     with collecting() as collector:
-        exports = [export_spans(name, collector.url, ratio=0.25) for name in ("api", "settler")]
+        exports = [
+            export_spans(name, collector.url, ratio=0.25, version="v1")
+            for name in ("api", "settler")
+        ]
         for export in exports:
             for each in ids:
                 export.record(_span(each.int))
@@ -209,7 +213,7 @@ def silent_port() -> Iterator[int]:
 async def test_a_collector_that_does_not_answer_delays_nothing(silent_port: int) -> None:
     """A span that finds the queue full is dropped: no work waits for the collector."""
     before = _dropped("queue full")
-    export = export_spans("settler", f"http://127.0.0.1:{silent_port}", ratio=1.0)
+    export = export_spans("settler", f"http://127.0.0.1:{silent_port}", ratio=1.0, version="v1")
     for number in range(1, 9001):
         export.record(_span(SWAP.int, span_id=number))
 
@@ -223,7 +227,9 @@ async def test_a_collector_that_is_away_is_counted() -> None:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
-    export: SpanExport = export_spans("settler", f"http://127.0.0.1:{port}", ratio=1.0)
+    export: SpanExport = export_spans(
+        "settler", f"http://127.0.0.1:{port}", ratio=1.0, version="v1"
+    )
 
     export.record(_span(SWAP.int))
 

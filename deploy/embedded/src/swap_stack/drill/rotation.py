@@ -1,4 +1,4 @@
-"""`make drill-rotate`: every key and password is replaced while a swap is under way."""
+"""`make drill-rotate`: keys, passwords and a certificate are replaced while a swap is under way."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ class Rotations:
             Rotation("hot signer", self.rotate_signer),
         ]
         if self._broker is not None:
-            found.append(Rotation("passwords of Kafka", self.rotate_kafka_passwords))
+            found += [
+                Rotation("passwords of Kafka", self.rotate_kafka_passwords),
+                Rotation("certificate of Kafka", self.rotate_kafka_certificate),
+            ]
         return found
 
     async def rotate_pay_link_keys(self) -> None:
@@ -154,6 +157,15 @@ class Rotations:
             password = secrets.token_urlsafe(24)
             await self._broker.set_passwords({name: password})
             await self._set(name, SWAP_KAFKA__PASSWORD=password)
+
+    async def rotate_kafka_certificate(self) -> None:
+        """The certificate is its own authority, so clients have to trust the next one first."""
+        assert self._broker is not None
+        await self._broker.add_certificate()
+        await self._set(*ON_KAFKA)
+        await self._broker.restart_with_added_certificate()
+        await self._broker.remove_former_certificate()
+        await self._set(*ON_KAFKA)
 
     async def _change_operators(self, function: str, of: DevelopmentKey) -> None:
         owner_key = development_keys(self._made.signer_key).owner.private_key
@@ -233,7 +245,7 @@ async def rotate_all(
         swaps = Swaps(stack, session)
         broker = secured if isinstance(secured, Kafka) else None
         if broker is None:
-            report.print_step("passwords of Kafka", "not rotated: this broker asks for no login")
+            report.print_step("login of Kafka", "not rotated: this broker has no login and no TLS")
         for rotation in Rotations(fleet, stack, made, broker, session).list_all():
             planned = Planned(f"across {rotation.name}", NATIVE_TO_NATIVE, "paid before it")
             await swaps.create(planned)

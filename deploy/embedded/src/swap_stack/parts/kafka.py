@@ -101,9 +101,37 @@ class Kafka(Daemon):
 
         :raises ValueError: when the broker asks for no login.
         """
+        await self._secured().set_passwords(self._java(), self.bootstrap_servers, passwords)
+
+    async def add_certificate(self) -> None:
+        """Make the broker's next certificate, which clients that start now trust as well.
+
+        :raises ValueError: when the broker has no certificate.
+        """
+        await self._secured().add_certificate()
+
+    async def restart_with_added_certificate(self) -> None:
+        """Restart the broker with the certificate that was added.
+
+        :raises ValueError: when the broker has no certificate.
+        :raises StackError: when it is not ready in time.
+        """
+        self._secured().use_added_certificate()
+        await self.stop()
+        await self.start()
+        await self.ready()
+
+    async def remove_former_certificate(self) -> None:
+        """Let clients that start now trust the new certificate alone.
+
+        :raises ValueError: when the broker has no certificate.
+        """
+        await self._secured().remove_former_certificate()
+
+    def _secured(self) -> ScramOverTls:
         if self._security is None:
-            raise ValueError("this broker asks for no login")
-        await self._security.set_passwords(self._java(), self.bootstrap_servers, passwords)
+            raise ValueError("this broker has no certificate and asks for no login")
+        return self._security
 
     async def probe(self) -> bool:
         return await has_brokers(self.client("operator"))

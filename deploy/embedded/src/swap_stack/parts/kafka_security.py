@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -32,6 +33,7 @@ class ScramOverTls:
         self._root = places.root
         self._folder = places.var / "kafka-security"
         self._keystore = self._folder / "keystore.p12"
+        self._next_keystore = self._folder / "next.p12"
         self._passwords = passwords
         self.ca_file = self._folder / "ca.pem"
 
@@ -49,28 +51,48 @@ class ScramOverTls:
     async def prepare(self) -> None:
         """Make the certificate, where there is none."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.ca_file.is_file():
-            return
-        self._keystore.unlink(missing_ok=True)
-        store = ["-keystore", str(self._keystore), "-storepass", self._passwords["broker"]]
+        if not self.ca_file.is_file():
+            self.ca_file.write_text(await self._make_certificate(self._keystore))
+
+    async def add_certificate(self) -> None:
+        """Make the next certificate: clients that start from now on trust both."""
+        new = await self._make_certificate(self._next_keystore)
+        self.ca_file.write_text(self.ca_file.read_text() + new)
+
+    def use_added_certificate(self) -> None:
+        """Give the broker the next certificate, which it shows after a restart."""
+        self._next_keystore.replace(self._keystore)
+
+    async def remove_former_certificate(self) -> None:
+        """Trust the broker's certificate alone, in clients that start from now on."""
+        self.ca_file.write_text(await self._read_certificate(self._keystore))
+
+    async def _make_certificate(self, keystore: Path) -> str:
+        """Make a certificate and its key, and return the certificate in PEM.
+
+        Each has a name of its own: OpenSSL finds an authority by its name, and would compare the
+        new certificate with the former one of the same name.
+        """
+        keystore.unlink(missing_ok=True)  # noqa: ASYNC240  one call, on a development machine
+        name = f"CN=localhost,OU={secrets.token_hex(4)}"
         await run_to_end([
-            "keytool", "-genkeypair", *store, "-alias", "kafka", "-dname", "CN=localhost",
+            "keytool", "-genkeypair", *self._store(keystore), "-dname", name,
             "-keyalg", "EC", "-groupname", "secp256r1", "-validity", "3650",
             "-ext", "san=ip:127.0.0.1,dns:localhost", "-ext", "bc:c=ca:true",
             "-ext", "ku:c=digitalSignature,keyCertSign",
         ])  # fmt: skip
+        return await self._read_certificate(keystore)
+
+    async def _read_certificate(self, keystore: Path) -> str:
+        made = self._folder / "certificate.pem"
         await run_to_end(
-            [
-                "keytool",
-                "-exportcert",
-                "-rfc",
-                *store,
-                "-alias",
-                "kafka",
-                "-file",
-                str(self.ca_file),
-            ]
+            ["keytool", "-exportcert", "-rfc", *self._store(keystore), "-file", str(made)]
         )
+        return made.read_text()
+
+    def _store(self, keystore: Path) -> Sequence[str]:
+        password = self._passwords["broker"]
+        return ["-keystore", str(keystore), "-storepass", password, "-alias", "kafka"]
 
     @property
     def format_arguments(self) -> Sequence[str]:

@@ -31,6 +31,7 @@ from swap_runtime.process.files import raise_file_limit
 from swap_runtime.process.kafka_side import KafkaSide
 from swap_runtime.process.supervision import PAUSES, Supervised, cancelled
 from swap_runtime.telemetry import tracing
+from swap_runtime.telemetry.build_info import report_build
 from swap_runtime.telemetry.logging import configure_logging
 
 MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
@@ -49,6 +50,7 @@ def run_service(create: Callable[[], Service], build: Build) -> None:
     async def main() -> int:
         service = create()
         configure_logging(service.name, level=service.group.log_level)
+        report_build(service.settings.build.version, service.settings.build.revision)
         raise_file_limit()
         stop_tracing = _start_tracing(service)
         await build(service)
@@ -71,8 +73,13 @@ def _start_tracing(service: Service) -> Close:
     # The SDK is not loaded where nothing is sent.
     from swap_runtime.telemetry.span_export import export_spans  # noqa: PLC0415
 
-    ratio = settings.otel_sample_ratio
-    return export_spans(service.name, settings.otel_endpoint, ratio=ratio).stop
+    export = export_spans(
+        service.name,
+        settings.otel_endpoint,
+        ratio=settings.otel_sample_ratio,
+        version=settings.build.version,
+    )
+    return export.stop
 
 
 async def _nothing() -> None:

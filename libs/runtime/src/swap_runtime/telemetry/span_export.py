@@ -116,7 +116,9 @@ class BoundedProcessor(SpanProcessor):
 class SpanExport:
     """The recorder of a process that sends spans to a collector."""
 
-    def __init__(self, service: str, exporter: SpanExporter, *, ratio: float = 1.0) -> None:
+    def __init__(
+        self, service: str, exporter: SpanExporter, *, ratio: float = 1.0, version: str = ""
+    ) -> None:
         """
         :param ratio: the share of traces that is sent, 0 to 1; all services choose the same ones.
         """
@@ -125,7 +127,7 @@ class SpanExport:
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,  # what is left out was left out before
             id_generator=self._ids,
-            resource=Resource.create({"service.name": service}),
+            resource=Resource.create({"service.name": service, "service.version": version}),
             shutdown_on_exit=False,
         )
         self._provider.add_span_processor(BoundedProcessor(exporter))
@@ -166,13 +168,13 @@ class SpanExport:
                 await ended.wait()
 
 
-def export_spans(service: str, endpoint: str, *, ratio: float) -> SpanExport:
+def export_spans(service: str, endpoint: str, *, ratio: float, version: str) -> SpanExport:
     """Record the spans of this process from now on.
 
     :param endpoint: of a collector for OTLP over HTTP, without a path.
     """
     exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=TIMEOUT_SECONDS)
-    export = SpanExport(service, exporter, ratio=ratio)
+    export = SpanExport(service, exporter, ratio=ratio, version=version)
     use_recorder(export)
     return export
 

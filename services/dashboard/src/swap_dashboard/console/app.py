@@ -43,6 +43,7 @@ from swap_dashboard.http.site import static_version
 from swap_dashboard.ports import Clock
 from swap_runtime.clock import utc_now
 from swap_runtime.process.stateless import Stateless, run_stateless
+from swap_runtime.telemetry.build_info import report_build
 from swap_runtime.telemetry.logging import configure_logging
 
 NAME: Final = "console"
@@ -58,11 +59,13 @@ def main() -> None:
         lambda: Stateless(
             NAME, host=group.host, internal_port=group.internal_port, log_level=group.log_level
         ),
-        lambda process: build(process, group),
+        lambda process: build(process, settings),
     )
 
 
-async def build(process: Stateless, group: ConsoleGroup) -> None:
+async def build(process: Stateless, settings: ConsoleSettings) -> None:
+    report_build(settings.build.version, settings.build.revision)
+    group = settings.console
     observe.services_listed(group.service_urls())
     services = HttpServices(
         group.service_urls(),

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.settings import to_origin
-from swap_runtime.settings import IDLE_TIMEOUT, EnvironmentSettings, Group
+from swap_runtime.settings import IDLE_TIMEOUT, BuildSettings, EnvironmentSettings, Group
 
 INTERNAL: Final = "The internal port of the "
 
@@ -73,3 +73,4 @@ class ConsoleSettings(EnvironmentSettings):
     """It has no database, no Kafka and no catalogue: what it shows, the services answer."""
 
     console: ConsoleGroup  # SWAP_CONSOLE__PORT, …
+    build: BuildSettings = BuildSettings()
