@@ -110,7 +110,7 @@ def test_every_line_of_the_specification_is_walked() -> None:
             assert matching(walking.get(kind, ()), name) or is_explained(kind, name), named
 
 
-def test_nothing_of_the_tables_belongs_to_no_line() -> None:
+def test_every_walker_of_the_tables_belongs_to_a_line() -> None:
     walked = {named for line in tables.coverage() for named in line.walked_by}
     used = {
         kind: {n.partition(":")[2] for n in walked if n.startswith(f"{kind}:")} for kind in KINDS

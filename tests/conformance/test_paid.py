@@ -67,7 +67,7 @@ def test_a_refuel_is_shown(paid: Paid) -> None:
 
 
 @rule("3.1", "refunded")
-def test_what_cannot_be_delivered_is_refunded(paid: Paid) -> None:
+def test_swap_that_cannot_be_delivered_is_refunded(paid: Paid) -> None:
     journey = paid.refunded
 
     assert journey.status == "refunded"
@@ -236,7 +236,7 @@ def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, pa
 
 
 @rule("D2", "ledger")
-def test_bookings_are_shown(world: World, paid: Paid) -> None:
+def test_bookings_of_a_swap_are_shown_and_balanced(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_depository.id}/ledger"
     booked = world.target.get(path, "[LedgerTransaction]")
 

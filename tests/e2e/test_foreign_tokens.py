@@ -122,7 +122,7 @@ async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
-async def test_another_receiver_is_refused_by_the_depository(outside: Outside, method: str) -> None:
+async def test_depository_refuses_another_receiver(outside: Outside, method: str) -> None:
     if method in FIXED_RECEIVER_REASONS:
         pytest.skip(FIXED_RECEIVER_REASONS[method])
     user = outside.user(ROUTE.source_network, 1)

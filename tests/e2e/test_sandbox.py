@@ -124,13 +124,13 @@ def test_a_signature_that_came_too_late_is_expired(played: Callable[[str], Playe
     assert played("a signature that came too late").authorization == "Expired"
 
 
-def test_other_recipients_mean_nothing() -> None:
+def test_sandbox_recipients_have_one_prefix_and_differ() -> None:
     assert all(meaning.address.startswith(PREFIX) for meaning in OUTCOME_DESCRIPTIONS.values())
     assert len({meaning.address for meaning in OUTCOME_DESCRIPTIONS.values()}) == len(Outcome)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_gives_partners_the_same_as_the_recording(record: Mapping[str, Any], case: Case) -> None:
+def test_sandbox_answers_equal_the_recording(record: Mapping[str, Any], case: Case) -> None:
     recorded = json.loads(RECORDING.read_text())["cases"]
 
     found = differences(recorded[case.name], record["cases"][case.name])

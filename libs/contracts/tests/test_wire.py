@@ -181,7 +181,7 @@ def test_every_topic_has_a_schema_file() -> None:
     assert {path.stem for path in folder.glob("*.json")} == {t.name for t in topics.TOPICS}
 
 
-def test_who_measures_a_swap_reads_the_same_message() -> None:
+def test_swap_timing_is_read_from_swap_changed() -> None:
     swap = a_swap_changed()
     raw = topics.SWAP_CHANGED.seal(swap, version=2, occurred_at=AT, trace_id="t").model_dump_json()
 

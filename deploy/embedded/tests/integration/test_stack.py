@@ -107,7 +107,7 @@ def is_whole(state: Path) -> bool:
 
 
 @pytest.mark.timeout(900)
-def test_it_goes_on_after_five_restarts_and_a_kill_of_everything(stack: Stack) -> None:
+def test_stack_continues_after_five_restarts_and_a_kill_of_all_processes(stack: Stack) -> None:
     stack.run("up")
     first = stack.description()
     swaps = [stack.swap()]

@@ -10,7 +10,7 @@ from pathlib import Path
 from swap_stack.files import change_json, read_json, write_json
 
 
-def test_what_is_not_there_reads_as_none(tmp_path: Path) -> None:
+def test_missing_file_is_read_as_none(tmp_path: Path) -> None:
     assert read_json(tmp_path / "none.json") is None
 
 

@@ -156,7 +156,7 @@ def signed(relay: RelayedDeposit, key: str = USER_KEY) -> bytes:
 
 @pytest.mark.parametrize("standard", GaslessStandard)
 class TestEachStandard:
-    async def test_what_was_signed_is_deposited_for_the_swap(self, world, standard):
+    async def test_signed_amount_is_deposited_for_the_swap(self, world, standard):
         relay = await world.relayed(standard)
         before = await world.balance(relay.token, USER)
 
@@ -204,7 +204,7 @@ class TestEachStandard:
 
         assert answer.is_revert
 
-    async def test_one_signature_deposits_once(self, world, standard):
+    async def test_signature_deposits_once(self, world, standard):
         relay = await world.relayed(standard)
         data = relay.call_data(signed(relay))
         assert await world.sent(data, sender=OPERATOR)

@@ -300,7 +300,7 @@ class TestNodesThatLie:
         assert numbers(events) == [1, 2, 3, 4]
         assert not left
 
-    async def test_one_node_on_another_fork_does_not_stop_the_chain(self, session, serve):
+    async def test_node_on_another_fork_does_not_stop_the_follower(self, session, serve):
         lost, live = await serve(), await serve()
         live.chain.grow(3)
         lost.chain.grow(5, salt="fork")

@@ -230,7 +230,7 @@ class TestAKeyInKms:
 
 
 @pytest.mark.parametrize("der", [b"", b"\x30", b"\x31\x00", b"\x30\x04\x02\x01\x01", b"\x30" * 80])
-def test_what_is_no_signature_is_refused(der):
+def test_invalid_signature_is_refused(der):
     with pytest.raises(KeyUnusable):
         recoverable(der, keccak(b"x"), address=ADDRESS)
 

@@ -105,7 +105,7 @@ class TestWhatIsPinned:
 
         assert await state_of(session, *nodes).balances([COIN], at=at) == {COIN: 3}
 
-    async def test_one_of_two_is_not_enough(self, session, nodes):
+    async def test_pinned_balance_needs_reports_of_two_providers(self, session, nodes):
         at = number(nodes[0].chain.blocks[6])
         nodes[0].change, nodes[1].change = saying(9), away
 

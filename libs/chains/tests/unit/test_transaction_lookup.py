@@ -101,7 +101,7 @@ async def test_an_answer_that_is_no_report_comes_from_the_next_node(session, ser
     assert found[HASH].state is TransactionState.REVERTED
 
 
-async def test_without_a_node_nothing_is_known(session, node):
+async def test_lookup_fails_when_no_node_answers(session, node):
     reporting(node, receipt={"code": -32005, "message": "limit"})
 
     with pytest.raises(ChainUnavailable):

@@ -67,7 +67,7 @@ async def test_a_node_of_another_chain_does_not_count(session, serve):
     assert "it serves chain 1, not 31337" in str(failures[0])
 
 
-async def test_does_not_count_in_a_shared_request_either(session, serve):
+async def test_node_of_another_chain_does_not_count_in_a_shared_request(session, serve):
     wrong_node, ours = await serve(), await serve()
     wrong_node.change = of_chain(1)
     rpc = rpc_of(session, wrong_node, ours, coalesces_requests=True)
@@ -140,7 +140,7 @@ async def test_the_first_check_logs_which_node_is_wrong(session, serve):
         await check_chain_id(rpc_of(session, ours, wrong_node), CHAIN)
 
 
-async def test_nothing_is_sent_to_another_chain(session, serve):
+async def test_transactions_are_not_sent_to_another_chain(session, serve):
     wrong_node = await serve()
     wrong_node.change = of_chain(1)
     sender = EvmSender(rpc_of(session, wrong_node), chain_id=CHAIN, private_key="0x" + "4b" * 32)
@@ -164,7 +164,7 @@ def reader_of(rpc):
     return EvmReader(rpc, depository=TREASURY, treasury=TREASURY, tokens=[], pace=PACE)
 
 
-async def test_another_chains_blocks_are_not_followed(session, serve):
+async def test_blocks_of_another_chain_are_not_followed(session, serve):
     node = await serve()
     genesis = to_block(Node("http://any", None), node.chain.blocks[0])
     node.chain.grow(1)

@@ -56,7 +56,7 @@ async def nodes(serve):
 
 
 @pytest.mark.parametrize("false_node", [0, 1])
-async def test_one_false_node_of_two_releases_nothing(session, nodes, false_node):
+async def test_two_nodes_that_differ_accept_no_signature(session, nodes, false_node):
     nodes[false_node].change = accepting
 
     with pytest.raises(NodesDiffer):
@@ -78,7 +78,7 @@ async def test_two_of_three_are_enough(session, nodes):
     assert await answer_of(session, *nodes) is WalletAnswer.ACCEPTED
 
 
-async def test_one_of_two_is_not_enough(session, nodes):
+async def test_accepted_signature_needs_reports_of_two_nodes(session, nodes):
     nodes[0].change, nodes[1].change = accepting, away
 
     with pytest.raises(ChainUnavailable):

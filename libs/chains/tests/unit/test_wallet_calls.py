@@ -308,7 +308,7 @@ class TestInABundle:
         expected = memos(bundle((WALLET, signed)), transfer(5), to=ENTRY_POINT)
         assert memos(data, transfer(5), to=ENTRY_POINT) == expected
 
-    def test_another_contract_than_the_entry_point_is_rejected(self):
+    def test_only_the_entry_point_can_call_it(self):
         """It might not check the wallet's signature."""
         data = bundle((WALLET, batch(call(5, MINE))))
 

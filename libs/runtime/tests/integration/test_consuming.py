@@ -109,7 +109,7 @@ class TestConsume:
         assert arguments["auto_offset_reset"] == "earliest"
         assert arguments["session_timeout_ms"] == broker.settings.session_timeout_ms
 
-    async def test_what_the_relay_publishes_reaches_the_use_case(
+    async def test_published_messages_reach_the_use_case_in_order(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes = KeepNotes(engine)
@@ -124,7 +124,7 @@ class TestConsume:
         await relay.stop()
         assert await notes.stored() == [("a", n) for n in range(1, 51)]
 
-    async def test_what_comes_while_a_batch_is_handled_is_the_next_batch(
+    async def test_messages_received_during_a_batch_are_the_next_batch(
         self, broker: Broker, topic: Topic[Note]
     ) -> None:
         may_end, sizes = asyncio.Event(), list[int]()

@@ -204,7 +204,7 @@ class TestWhatLeavesTogether:
         async with reading(engine) as connection:
             assert await connection.scalar(COUNT) == 3
 
-    async def test_what_is_asked_sees_what_was_posted_before_and_in_order(
+    async def test_query_sees_statements_posted_before_it(
         self, engine: Engine, round_trips: list[int]
     ) -> None:
         async with transaction(engine) as connection:
@@ -239,7 +239,7 @@ class TestWhatLeavesTogether:
         assert round_trips == []
 
     @pytest.mark.parametrize("asks", [True, False], ids=["asking", "committing"])
-    async def test_what_was_posted_wrongly_is_raised_as_it_is_and_undoes_all(
+    async def test_error_of_a_posted_statement_is_raised_and_rolls_back(
         self, engine: Engine, *, asks: bool
     ) -> None:
         async def post_wrongly() -> None:

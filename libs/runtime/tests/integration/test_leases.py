@@ -96,7 +96,7 @@ class TestLease:
         with later_in_the_loop(HOUR_SECONDS):
             assert not lease.is_held
 
-    async def test_its_epoch_grows_with_every_change_of_hands(self, engine: Engine) -> None:
+    async def test_epoch_grows_with_every_acquisition(self, engine: Engine) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
         await mine.acquire()
         await mine.release()

@@ -113,7 +113,9 @@ async def test_delivers_with_headers_and_in_order_within_a_key(subject: Subject)
     assert {tuple(one.headers) for one in delivered} == {HEADERS}
 
 
-async def test_returns_what_is_too_large_and_delivers_the_rest(subject: Subject) -> None:
+async def test_producer_returns_too_large_messages_and_delivers_the_others(
+    subject: Subject,
+) -> None:
     large = subject.message(LARGE, b"x" * 3_000_000)
     sent = [subject.message(b"a"), large, subject.message(b"b")]
 

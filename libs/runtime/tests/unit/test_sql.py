@@ -22,7 +22,7 @@ class TestSql:
 
 
 class TestRows:
-    def test_one_is_exactly_one(self) -> None:
+    def test_one_requires_exactly_one_row(self) -> None:
         assert Rows([("x",)], 1).one() == ("x",)
         assert Rows([], 0).one_or_none() is None
         for rows in ([], [("x",), ("y",)]):

@@ -69,7 +69,7 @@ def test_a_message_about_a_swap_is_a_child_of_the_request_that_created_it(
     assert span.parent_id == tracing.request_span_id(SWAP.int)
 
 
-def test_what_a_consumer_does_is_a_child_of_the_message_and_a_parent_of_its_own(
+def test_processing_span_is_a_child_of_its_message_and_the_parent_of_new_ones(
     recorded: Recorded,
 ) -> None:
     message, later = outgoing(SWAP), outgoing(SWAP, "b")
@@ -106,7 +106,7 @@ def test_a_failure_is_recorded_and_raised(recorded: Recorded) -> None:
     assert recorded.of("process notes.v1").error == "ValueError"
 
 
-def test_without_a_recorder_nothing_happens() -> None:
+def test_tracing_without_a_recorder_has_no_effect() -> None:
     tracing.messages_created([outgoing(SWAP)])
     with tracing.processing("notes.v1", "test", []), tracing.calling("x", None, {}) as headers:
         assert headers == {}

@@ -162,7 +162,7 @@ class TestEntries:
 
 
 @pytest.mark.parametrize("path", ["fees", "fees/entries"])
-async def test_are_of_one_app_and_for_every_member(
+async def test_fees_of_an_app_are_shown_to_every_member_and_to_no_other_organization(
     api: Harness, owner: Person, database: Database, path: str
 ) -> None:
     app_id, outsider = await owner.an_app(), await an_owner(api)

@@ -331,7 +331,7 @@ async def test_a_swap_is_given_ten_transfers_and_no_more(
     assert len(await submitted_bodies(api)) == 10
 
 
-async def test_another_partners_swap_is_answered_like_an_unknown_one(
+async def test_swap_of_another_partner_is_answered_like_an_unknown_one(
     api: Harness, app: App, received: ReceivedTransfers
 ) -> None:
     other_app, swap_id = await api.an_app(), await a_swap(api, app)

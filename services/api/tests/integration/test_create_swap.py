@@ -205,7 +205,7 @@ class TestCreate:
         args = answers[1].json()["data"]["deposit_actions"][0]["encoded_args"]
         assert int(args[0], 16) == 8
 
-    async def test_one_row_that_cannot_be_saved_does_not_affect_others(self, api: Harness) -> None:
+    async def test_row_that_cannot_be_saved_does_not_affect_others(self, api: Harness) -> None:
         app = await api.an_app()
         async with api.service.engine.begin() as connection:
             await connection.execute(

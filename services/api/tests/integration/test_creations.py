@@ -108,7 +108,7 @@ async def test_messages_leave_in_the_order_in_which_swaps_came(api: Harness) -> 
     assert [row.message_id for row in rows] == [new.outgoing.message_id for new in batch]
 
 
-async def test_what_is_looked_up_is_found_by_indexes(api: Harness) -> None:
+async def test_lookups_of_a_creation_use_indexes(api: Harness) -> None:
     plan = "\n".join(await api.plan(CREATE_SWAPS.text))
 
     assert "Seq Scan" not in plan

@@ -196,7 +196,7 @@ async def service_for(api: Harness, webhooks: FakeWebhooks, operation: Operation
 
 
 @named
-async def test_every_example_succeeds(
+async def test_every_example_of_the_document_succeeds(
     api: Harness, webhooks: FakeWebhooks, operation: Operation
 ) -> None:
     service = await service_for(api, webhooks, operation)

@@ -109,7 +109,7 @@ async def apply_authorization(api: Harness, data: Any, **members: Any) -> None:
     await api.parts.swaps.store_swaps([a_message(changed)])
 
 
-async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
+async def test_gasless_swap_is_listed_by_its_signer(api: Harness, app: App) -> None:
     data = await created(api, app)
     listed = [await api.get(app, "/swaps", params={"address": WALLET})]
 
@@ -182,7 +182,7 @@ class TestCapabilities:
 
         assert before.text.count('"eip3009"') > after.text.count('"eip3009"')
 
-    async def test_nothing_is_offered_before_the_chain_was_asked(self, api: Harness) -> None:
+    async def test_gasless_is_not_offered_before_the_chain_was_read(self, api: Harness) -> None:
         api.chains.is_away = True
         app = await api.an_app()
         await api.parts.funding.offers.gasless.refresh()
@@ -211,14 +211,16 @@ class TestCapabilities:
             ({"use_deposit_address": True}, "CONFLICTING_FUNDING_METHODS"),
         ],
     )
-    async def test_what_cannot_be_signed_for_is_refused(
+    async def test_unsupported_gasless_order_is_refused(
         self, api: Harness, app: App, body: dict[str, Any], code: str
     ) -> None:
         answer = await api.create(app, a_gasless_body(**body))
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
-    async def test_it_is_one_with_the_depository(self, api: Harness, app: App) -> None:
+    async def test_gasless_can_be_combined_with_the_depository(
+        self, api: Harness, app: App
+    ) -> None:
         assert (await created(api, app, use_depository=True))["deposit_actions"] == []
 
 
@@ -361,7 +363,7 @@ class TestAuthorize:
             assert (code, error["code"]) == (400, "AUTHORIZATION_NOT_REQUESTED")
             assert "no authorization request found" in error["message"]
 
-    async def test_another_partners_swap_is_not_found(self, api: Harness, app: App) -> None:
+    async def test_swap_of_another_partner_is_not_found(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         other = await api.an_app()
 
@@ -369,7 +371,7 @@ class TestAuthorize:
 
         assert (code, error["code"]) == (404, "NOT_FOUND")
 
-    async def test_another_keys_signature_is_refused_and_may_be_followed_by_a_good_one(
+    async def test_correct_signature_is_accepted_after_one_of_another_key(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
@@ -471,7 +473,7 @@ class TestAuthorize:
         assert (code, error["code"]) == (503, "SERVICE_UNAVAILABLE")
 
     @pytest.mark.parametrize("signature", ["0x", "signed", "0xzz", "0x" + "11" * 5000])
-    async def test_what_is_no_signature_is_refused(
+    async def test_malformed_signature_is_refused(
         self, api: Harness, app: App, signature: str
     ) -> None:
         data = await created(api, app)

@@ -123,7 +123,7 @@ class TestCreating:
         assert made["swap"]["metadata"]["reference_id"] == "by hand"
         assert await listed(owner, f"/apps/{app_id}/swaps") == [made["swap"]["id"]]
 
-    async def test_it_waits_as_long_as_those_of_the_apps_server(self, api: Harness) -> None:
+    async def test_lifetime_is_the_one_of_the_app(self, api: Harness) -> None:
         owner = await an_owner(api)
         app_id = await owner.an_app()
         await owner.done(f"/apps/{app_id}", {"name": "web", "swap_lifetime_seconds": 45})

@@ -82,7 +82,7 @@ async def test_a_read_waits_for_what_is_decided(
 
 
 @pytest.mark.parametrize("by", BY)
-async def test_what_is_stored_is_shown_where_nothing_comes(
+async def test_stored_status_is_shown_when_no_message_arrives(
     api: Harness, app: App, paid: SwapChanged, decide: Decide, by: str
 ) -> None:
     decide(completed(paid))

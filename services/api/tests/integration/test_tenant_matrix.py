@@ -147,7 +147,7 @@ def _names(path: str) -> list[str]:
     return [part[1:-1] for part in path.split("/") if part.startswith("{")]
 
 
-async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tenant) -> None:
+async def test_own_tenant_has_access_to_every_endpoint(api: Harness, victim: Tenant) -> None:
     """Otherwise the refusals in the following tests would prove nothing."""
     stopped = []
     for endpoint in sorted(ENDPOINTS, key=request_order):

@@ -174,7 +174,9 @@ class TestWhileNoNodeAnswers:
 
         assert (found.status, found.is_found) == ("pending", False)
 
-    async def test_what_has_no_hint_is_unknown_for_now(self, api: Harness, app: App) -> None:
+    async def test_transaction_without_a_hint_is_answered_with_503(
+        self, api: Harness, app: App
+    ) -> None:
         """A 404 would claim that the transaction does not exist, which is unknown."""
         api.transactions.is_away = True
 

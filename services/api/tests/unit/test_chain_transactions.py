@@ -147,7 +147,7 @@ class TestTheCost:
         clock.seconds = 1.2
         assert await evm.locate(NETWORK, HASH) == MINED
 
-    async def test_what_comes_meanwhile_leaves_together_and_once(
+    async def test_lookups_during_a_request_are_sent_together_and_once(
         self, evm: EvmChainTransactions, node: tuple[OneNode, str]
     ) -> None:
         node[0].is_held = asyncio.Event()

@@ -181,7 +181,7 @@ def test_call_data_is_a_memo_up_to_64_bytes(length: int, *, is_memo: bool) -> No
         ({"from_address": TREASURY, "claimed_by": a_log("deposit")}, False),
     ],
 )
-def test_what_the_treasury_gets_from_our_own_addresses_is_no_deposit(
+def test_transfers_between_our_own_addresses_are_internal(
     changes: dict[str, Any], *, is_internal: bool
 ) -> None:
     for fact in (a_transfer("one", **changes), a_native_receipt("one", **changes)):

@@ -254,7 +254,9 @@ class TestEndpoints:
 
         assert (await notifier.listed(endpoint)).disabled_reason == "gone"
 
-    async def test_one_success_ends_its_failing(self, notifier: Notifier, sink: Sink) -> None:
+    async def test_success_ends_the_failing_state_of_an_endpoint(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 
         async with notifier.delivering():
@@ -305,7 +307,7 @@ class TestEndpoints:
             go_on.set()
             await notifier.until("discarded")
 
-    async def test_one_disabled_during_an_attempt_still_records_its_success(
+    async def test_success_of_an_endpoint_disabled_meanwhile_is_recorded(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         go_on = asyncio.Event()
@@ -328,7 +330,7 @@ class TestEndpoints:
         (shown,) = await notifier.messages.list_of_swap(row.swap_id)
         assert [entry["http_status"] for entry in shown["log"]] == [204]
 
-    async def test_what_a_dead_process_had_claimed_of_a_disabled_one_is_discarded(
+    async def test_claims_of_a_dead_process_are_discarded_for_a_disabled_endpoint(
         self, notifier: Notifier
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")
@@ -350,7 +352,7 @@ class TestEndpoints:
             other.id: "waiting",
         }
 
-    async def test_one_enabled_again_is_not_sent_what_a_dead_process_had_claimed(
+    async def test_claims_of_a_dead_process_are_not_sent_after_the_endpoint_is_enabled_again(
         self, notifier: Notifier
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")

@@ -90,7 +90,7 @@ async def test_a_payment_under_way_is_final_and_booked(engine: Engine) -> None:
     assert after["custody"] == before["custody"] - PAYOUT
 
 
-async def test_what_comes_later_goes_back_while_the_destination_is_absent(engine: Engine) -> None:
+async def test_later_deposit_is_returned_while_the_destination_is_absent(engine: Engine) -> None:
     await a_settler(engine).paid_for()
     await sign(PostgresUnitOfWork(engine, consumer="settler"))
     await a_settler(engine).payouts(a_payout_message())

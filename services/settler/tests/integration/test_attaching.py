@@ -380,7 +380,7 @@ class TestTwoAtOnce:
         assert await status(engine, 9) == "ls_transfer_pending"
 
     @pytest.mark.parametrize("first", ["attach", "pay", "both"])
-    async def test_it_is_attached_or_paid_back_and_never_both(
+    async def test_deposit_is_attached_or_paid_back_and_never_both(
         self, run: Settler, engine: Engine, first: str
     ) -> None:
         await run.deposits(a_transfer())
@@ -406,7 +406,7 @@ class TestTwoAtOnce:
             assert live == [("output",) if first == "attach" else ("claim",)]
         assert (await status(engine) == "ls_transfer_pending") == (live == [("output",)])
 
-    async def test_what_its_recipient_refused_can_be_attached_after_all(
+    async def test_deposit_whose_return_failed_can_be_attached(
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())

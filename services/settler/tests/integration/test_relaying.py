@@ -359,7 +359,7 @@ class TestWhatIsRefused:
         assert await authorizations(world) == [(1, "Initiated")]
         assert await world.intent_states() == ["reserved"]
 
-    async def test_what_the_swap_does_not_ask_for_is_parked(self, world: World) -> None:
+    async def test_signature_for_another_deposit_is_parked(self, world: World) -> None:
         theirs = RelayedDeposit(
             **{n: getattr(a_relayed(), n) for n in RelayedDeposit.__slots__} | {"nonce": 5}
         )

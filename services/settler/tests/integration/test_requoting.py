@@ -74,7 +74,7 @@ async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
     assert await due(engine) == 0
 
 
-async def test_is_applied_once_by_many(run: Settler, books: PostgresBooks) -> None:
+async def test_concurrent_requotes_are_applied_once(run: Settler, books: PostgresBooks) -> None:
     await asyncio.gather(*(run.requote_swaps() for _ in range(4)))
 
     swap = await books.swap()
@@ -92,7 +92,7 @@ async def test_stores_the_quote_that_was_replaced(run: Settler, engine: Engine) 
     assert quotes == [(0, str(PAYOUT)), (1, "995000")]
 
 
-async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks) -> None:
+async def test_requote_stores_the_quote_that_is_paid(run: Settler, books: PostgresBooks) -> None:
     run.quoter.share_ppm = 995_000
 
     await run.requote_swaps()
@@ -104,7 +104,7 @@ async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks)
     assert swap.quote.expires_at > LATER
 
 
-async def test_waits_while_a_deposit_of_the_swap_is_parked(engine: Engine) -> None:
+async def test_requote_waits_while_a_deposit_of_the_swap_is_parked(engine: Engine) -> None:
     run = Settler(PostgresUnitOfWork(engine, consumer="settler"), now=LATER)
     await run.requests(a_request(NUMBER))
     await run.deposits(a_deposit_message(number=NUMBER, block_time=LATER))

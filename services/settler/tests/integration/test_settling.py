@@ -279,7 +279,9 @@ class TestDelivery:
 
         assert await rows(engine, "SELECT DISTINCT sequence FROM swap") == [(21,)]
 
-    async def test_what_cannot_work_is_parked_and_the_rest_goes_on(self, engine: Engine) -> None:
+    async def test_impossible_message_is_parked_and_the_others_are_handled(
+        self, engine: Engine
+    ) -> None:
         run = a_settler(engine)
         await run.deposits(funding())
         await run.requests(a_request(1), a_request(2))
@@ -438,7 +440,7 @@ class TestMovements:
         assert await rows(engine, "SELECT n FROM posting") == []
 
     @pytest.mark.parametrize("wrong", [{"network": POLYGON}, {"token": UNKNOWN_TOKEN}])
-    async def test_another_network_or_token_never_matches(
+    async def test_deposit_of_another_network_or_token_matches_no_swap(
         self, engine: Engine, wrong: dict[str, Any]
     ) -> None:
         run = a_settler(engine)

@@ -127,7 +127,7 @@ def test_each_leg_and_each_asset_is_paid_by_itself() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in IntentKind if k is not IntentKind.CLAIM])
-def test_other_payments_of_the_same_money_are_no_claim(kind: IntentKind) -> None:
+def test_other_payments_of_the_same_money_do_not_prevent_a_claim(kind: IntentKind) -> None:
     leg = None if kind is not IntentKind.REFUND else UUID(int=4)
     swap = SWAP.with_intent(replace(the_intent(paid()), kind=kind, deposit_id=leg))
 

@@ -555,7 +555,7 @@ def test_an_external_transaction_never_takes_more_from_a_signer_than_is_booked(
     assert spent == entry(key, *moves, swap_id=None, at=(POLYGON, 9))
 
 
-def test_what_is_zero_has_no_posting() -> None:
+def test_fee_of_zero_has_no_posting() -> None:
     free = replace(SWAP, quote=replace(SWAP.quote, fee_base_units=0))
 
     kinds = [p.account.kind for p in ledger.quote_executed(free, OUTPUT).postings]

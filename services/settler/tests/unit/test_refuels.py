@@ -294,5 +294,5 @@ class TestAnOutputThatDies:
         assert owed(change, kind=AccountKind.REFUEL_LIABILITY) == -REFUEL
 
 
-def test_waits_two_minutes() -> None:
+def test_refuel_waits_two_minutes() -> None:
     assert timedelta(minutes=2) == WAITS_FOR

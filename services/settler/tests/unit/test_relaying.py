@@ -69,7 +69,7 @@ def status_of(swap: Swap) -> AuthorizationStatus:
     return swap.authorization.status
 
 
-def test_what_a_block_has_is_shown_also_after_more_was_offered_for_it() -> None:
+def test_transaction_in_a_block_is_shown_instead_of_the_last_broadcast() -> None:
     deposit = replace(a_deposit_fact("seen").deposit, transaction_hash=SECOND)
 
     swap = with_authorization_progress(out(FIRST, SECOND), deposit, FactState.SEEN)

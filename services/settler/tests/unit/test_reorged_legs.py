@@ -227,7 +227,7 @@ def test_a_part_that_waited_for_a_quote_leaves_an_hour_to_bring_it_again() -> No
     assert left.credited_base_units == 0
 
 
-def test_what_came_after_the_payout_is_taken_back_on_its_own_leg() -> None:
+def test_reorg_of_a_deposit_after_the_payout_reverses_its_own_leg() -> None:
     swap = paid_for()
     final = replace(
         swap.with_intent(signed(output(swap), state=IntentState.CONFIRMED)),

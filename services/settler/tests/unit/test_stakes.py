@@ -55,7 +55,7 @@ class TestTheAmount:
     @pytest.mark.parametrize(
         ("at_stake", "is_alone"), [(0, True), (100, True), (101, False), (None, False)]
     )
-    def test_one_operator_is_enough_up_to_it(self, at_stake: int | None, *, is_alone: bool) -> None:
+    def test_one_operator_may_order_up_to_it(self, at_stake: int | None, *, is_alone: bool) -> None:
         assert (second_operator_reason(at_stake, above=100) is None) is is_alone
 
     def test_is_reported_in_dollars(self) -> None:

@@ -170,7 +170,7 @@ class TestSettleDeposits:
             "available_base_units": "5",
         }
 
-    async def test_what_the_owner_puts_through_the_depository_is_a_deposit(
+    async def test_owners_transfer_through_the_depository_is_a_deposit(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         await run.deposits(a_deposit_message(from_address=OWNER))
@@ -218,7 +218,7 @@ class TestSettleDeposits:
             {"quarantine_reason": "foreign_receiver", "to_address": "0x" + "77" * 20},
         ],
     )
-    async def test_what_the_treasury_did_not_get_is_not_booked(
+    async def test_deposit_that_the_treasury_did_not_receive_is_not_booked(
         self, world: FakeUnitOfWork, run: Settler, wrong: dict[str, str]
     ) -> None:
         await run.requests(a_request())
