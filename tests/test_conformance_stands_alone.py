@@ -62,7 +62,7 @@ def is_outside(name: str) -> bool:
     return is_of_the_suite or name.partition(".")[0] in OTHERS | sys.stdlib_module_names
 
 
-def test_the_suite_imports_nothing_of_the_project() -> None:
+def test_the_suite_imports_no_module_of_the_project() -> None:
     used = {name for path in SUITE.rglob("*.py") for name in imports_of(path)}
 
     assert {name for name in used if not is_outside(name)} == set()

@@ -24,7 +24,7 @@ def test_an_unpaid_swap_expires(brief: Brief) -> None:
 
 
 @rule("D2", "expired-hidden")
-def test_a_list_hides_what_expired_unless_it_is_asked_for(brief: Brief) -> None:
+def test_a_list_hides_expired_swaps_unless_requested(brief: Brief) -> None:
     swap_id = brief.expired["swap"]["id"]
 
     assert brief.listed() == []

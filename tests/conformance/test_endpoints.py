@@ -143,7 +143,7 @@ def unnamed(path: str) -> str:
 
 
 @pytest.mark.rule("9", "versions")
-def test_an_address_of_no_version_or_another_is_nothing(target: Target) -> None:
+def test_an_address_without_the_version_is_not_found(target: Target) -> None:
     for path in ("/api/networks", "/api/v1/networks", "/api/v3/networks"):
         target.ask("GET", path).refuses("NOT_FOUND")
 

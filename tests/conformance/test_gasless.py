@@ -132,7 +132,7 @@ def test_gasless_and_depository_go_together(world: World) -> None:
 
 
 @rule("3.3", "initiated")
-def test_an_authorization_that_was_asked_for_is_initiated(
+def test_a_requested_authorization_is_initiated(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     fresh = world.target.create(world.order(world.gasless_route, use_gasless=True))["swap"]["id"]

@@ -138,7 +138,7 @@ def test_a_deposit_in_time_locks_the_quote(paid: Paid) -> None:
 
 
 @rule("D2", "closed")
-def test_a_swap_that_is_paid_asks_for_nothing(world: World, paid: Paid) -> None:
+def test_a_paid_swap_has_no_required_actions(world: World, paid: Paid) -> None:
     for journey in (paid.by_depository, paid.by_address, paid.refunded):
         assert journey.last["deposit_actions"] == []
         required = [s for s in world.target.steps(journey.id) if s["status"] == "action_required"]

@@ -35,7 +35,7 @@ def test_a_gasless_quote_and_swap_have_a_larger_fee(world: World) -> None:
 
 
 @rule("4.2", "quotes-nothing")
-def test_a_quote_creates_nothing(world: World) -> None:
+def test_a_quote_creates_no_swap(world: World) -> None:
     before = world.target.ask("GET", "/api/v2/swaps").headers["x-total-count"]
     quoted(world, world.native_route)
 

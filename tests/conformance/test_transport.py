@@ -45,7 +45,7 @@ def names(header: str) -> set[str]:
 
 @rule("D1", "alias")
 @pytest.mark.parametrize("spell", [str, str.lower, str.upper])
-def test_keys_may_come_in_a_header_of_another_name(target: Target, spell: Any) -> None:
+def test_keys_are_accepted_in_the_alias_header(target: Target, spell: Any) -> None:
     alias = target.settings.key_alias
     if alias is None:
         raise RequirementMissing("no alias of the key header was given (CONFORMANCE_KEY_ALIAS)")

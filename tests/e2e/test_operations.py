@@ -21,7 +21,7 @@ ELSEWHERE = Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1")
 
 
 class TestTheDoctor:
-    async def test_finds_nothing_wrong_after_a_swap(self, stack: Stack, outside: Outside) -> None:
+    async def test_finds_no_fault_after_a_swap(self, stack: Stack, outside: Outside) -> None:
         finished = await outside.swap(ROUTE)
         assert finished.status == "completed"
 

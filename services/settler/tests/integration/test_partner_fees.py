@@ -222,7 +222,7 @@ async def test_fee_ordered_many_times_is_paid_once(worlds: Worlds) -> None:
 
 
 @pytest.mark.parametrize("units", [0, FEE + 1])
-async def test_more_than_is_owed_is_not_paid_nor_nothing(worlds: Worlds, units: int) -> None:
+async def test_order_of_zero_or_more_than_owed_is_refused(worlds: Worlds, units: int) -> None:
     await worlds.earned(1)
 
     with pytest.raises(Refused, match="list it again"):

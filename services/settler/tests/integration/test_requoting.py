@@ -58,7 +58,7 @@ async def due(engine: Engine) -> int:
     return len(await PostgresDueRequotes(engine, consumer="settler").due(limit=10))
 
 
-async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
+async def test_s1_requote_is_requested_again_after_a_crash(
     run: Settler, books: PostgresBooks, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed_at(monkeypatch, "settler.before_requote", requote_swaps)
@@ -144,7 +144,7 @@ async def test_an_answer_about_a_sum_that_is_there_no_more_is_not_applied(
     assert (swap.quote.revision, swap.quote.payout_base_units) == (1, 2 * PAYOUT)
 
 
-async def test_a_quoter_that_is_away_is_asked_again_after_a_pause(
+async def test_unavailable_quoter_is_asked_again_after_a_pause(
     run: Settler, books: PostgresBooks, engine: Engine
 ) -> None:
     run.quoter.refused = Refused.NO_ANSWER

@@ -142,7 +142,7 @@ async def test_transfer_to_a_deposit_address_is_swept_before_its_return(place: P
 
 
 @pytest.mark.fault("W22")
-async def test_w22_what_came_through_the_depository_is_recorded_and_booked_nowhere(
+async def test_w22_foreign_deposit_by_the_depository_is_recorded_and_not_booked(
     place: Place,
 ) -> None:
     await place.world.requested(1)
@@ -332,7 +332,7 @@ async def test_two_operators_choose_the_recipient_of_a_token(place: Place) -> No
         assert (row.returned_to, row.ordered_by) == (USER, "ann, approved by ben")
 
 
-async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: Place) -> None:
+async def test_an_order_is_bound_to_the_transfer_and_the_previous_order(place: Place) -> None:
     came = await place.transfers(TREASURY)
     path = f"/rescues/{SOURCE}/{came}"
 

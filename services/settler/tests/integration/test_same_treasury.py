@@ -100,7 +100,7 @@ async def test_lane_starts_when_two_providers_differ_on_the_payments(world: Worl
     await require_same_treasury()
 
 
-async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) -> None:
+async def test_sample_has_the_oldest_and_the_newest_payments(world: World) -> None:
     """A replacement Treasury has the newest ones; a chain that lost recent blocks the oldest."""
     for number in range(1, 31):
         await world.confirmed_swaps(1, first=number)

@@ -149,7 +149,7 @@ class TestCost:
         assert await statuses(engine) == {"completed": 200}
         assert await is_in_balance(engine)
 
-    async def test_only_seeing_books_nothing(self, engine: Engine) -> None:
+    async def test_seen_deposit_is_not_booked(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.requests(a_request())
         sent: list[str] = []
@@ -172,7 +172,7 @@ def a_record(message: Envelope[DepositChanged], *, offset: int = 0) -> Record:
 
 
 class TestDelivery:
-    async def test_the_same_messages_again_change_nothing(self, engine: Engine) -> None:
+    async def test_repeated_messages_have_no_effect(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.paid_for(7)
         before = await rows(engine, "SELECT id, sequence FROM swap")
@@ -423,7 +423,7 @@ class TestMovements:
             network=ETHEREUM,
         ) == [(REQUESTED,)]
 
-    async def test_a_quarantined_movement_leaves_its_swap_alone(self, engine: Engine) -> None:
+    async def test_quarantined_movement_does_not_change_its_swap(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.requests(a_request())
 

@@ -581,7 +581,7 @@ class TestAPartnersFee:
         assert ledger.partner_fee_basis_points_of(swap.quote) == 30
 
     @pytest.mark.parametrize("document", ["{}", '{"partner_fee_base_units": "0"}'])
-    def test_of_nothing_is_not_booked(self, document: str) -> None:
+    def test_of_zero_is_not_booked(self, document: str) -> None:
         swap = self.swap_with(document)
 
         assert ledger.partner_fee_earned(swap, OUTPUT) == ()

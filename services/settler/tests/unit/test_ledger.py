@@ -99,7 +99,7 @@ class TestInventory:
             == 6
         )
 
-    def test_keeps_its_version_when_nothing_moved(self) -> None:
+    def test_is_unchanged_by_other_postings(self) -> None:
         row = Inventory(ETHEREUM, USDC[ETHEREUM], 9, 1, 4)
         there = booked((account(AccountKind.IN_FLIGHT), -1), (account(AccountKind.CLAIMABLE), 1))
 

@@ -142,6 +142,6 @@ def test_an_end_has_its_reason_and_is_marked_after_the_window(
 
 
 @pytest.mark.fault("G13")
-def test_g13_while_one_is_in_progress_no_other_is_taken() -> None:
+def test_g13_signature_during_a_deposit_in_progress_is_not_accepted() -> None:
     for swap in (held(), out(FIRST)):
         assert submit(swap, a_submitted_signature(swap, submission=2), at=NOON).swap is None

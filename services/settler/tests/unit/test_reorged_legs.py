@@ -74,7 +74,7 @@ class TestARefuelBesideIt:
 
         assert str(refused.value) == f"{DEPOSIT_ID} of {swap.id}: its refuel was sent"
 
-    def test_that_was_not_sent_is_taken_back_with_the_output(self) -> None:
+    def test_that_was_not_sent_ends_with_the_output(self) -> None:
         swap = with_refuel(self.REFUEL)
 
         change = reverted(swap)
@@ -143,7 +143,7 @@ class TestADepositOnItsOwnLeg:
         assert [entry.kind for entry in change.ledger] == ["refund_final", "lost"]
         assert change.ledger[1] == ledger.lost(after_reorg, after_reorg.deposits[LATE], LATE)
 
-    def test_that_is_sent_back_earns_the_partner_nothing(self) -> None:
+    def test_that_is_refunded_earns_no_partner_fee(self) -> None:
         swap = paid_back()
         document = json.loads(swap.quote.document) | {"partner_fee_base_units": "70"}
         charged = replace(swap, quote=replace(swap.quote, document=json.dumps(document)))

@@ -36,7 +36,7 @@ class TestValue:
     def test_is_exact_beyond_what_a_float_holds(self) -> None:
         assert value((TOKEN, 10**24 + 1)) == 10**24 + 1
 
-    def test_of_nothing_needs_no_price(self) -> None:
+    def test_of_zero_needs_no_price(self) -> None:
         assert value((("B", "DOGE"), 0)) == 0
         assert value((("B", "DOGE"), 0), (TOKEN, 5)) == 5
 

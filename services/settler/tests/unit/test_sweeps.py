@@ -119,7 +119,7 @@ def test_an_order_empties_the_address_into_the_treasury_and_charges_no_swap() ->
     )
 
 
-def test_addresses_are_locked_by_their_network_and_themselves() -> None:
+def test_lock_of_an_address_is_named_by_network_and_address() -> None:
     assert address_key(PLACE) == f"address/{ETHEREUM}/{ADDRESS}"
 
 
@@ -270,5 +270,5 @@ class TestWhatCanBeBooked:
 
         assert booked_ids == {}
 
-    def test_is_nothing_without_a_swap_unless_its_addresses_are_locked(self) -> None:
+    def test_excludes_sweeps_without_a_swap_unless_their_addresses_are_locked(self) -> None:
         assert bookable([SWEEP_WITHOUT_SWAP], treasury=HERE) == ({}, ())

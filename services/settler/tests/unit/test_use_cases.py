@@ -121,7 +121,7 @@ class TestRequestSwaps:
 
         assert world.swap(swap_id(7)).terms.refund_address == "0x1"
 
-    async def test_finds_the_deposits_that_came_before(
+    async def test_credits_deposits_received_before_the_request(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         half = REQUESTED // 2
