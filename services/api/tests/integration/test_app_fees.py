@@ -151,9 +151,7 @@ class TestEntries:
     @pytest.mark.parametrize(
         "query", ["network=ETHEREUM_DEVNET", "token=ETH", "network=NONE&token=ETH", "kind=other"]
     )
-    async def test_refuse_a_filter_that_names_nothing(
-        self, api: Harness, owner: Person, query: str
-    ) -> None:
+    async def test_refuse_an_invalid_filter(self, api: Harness, owner: Person, query: str) -> None:
         app_id = await owner.an_app()
 
         refused = await owner.get(f"/apps/{app_id}/fees/entries?{query}")

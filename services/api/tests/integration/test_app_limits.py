@@ -59,7 +59,7 @@ async def test_limits_set_by_an_operator_are_shown(api: Harness) -> None:
     assert limits["is_lifted"] is True
 
 
-async def test_count_what_waits_for_money_of_this_app_alone(api: Harness) -> None:
+async def test_unpaid_swaps_are_counted_per_app(api: Harness) -> None:
     await api.parts.funding.offers.deposit_addresses.refresh()
     app, other = await api.an_app(), await api.an_app()
     public = await api.another_key(app, KeyKind.PUBLISHABLE)

@@ -146,9 +146,7 @@ class TestCapabilities:
         assert capabilities["BARE_DEVNET", "USDC"] == (False, "")
         assert capabilities["ETHEREUM_DEVNET", "USDT"] == (False, "")
 
-    async def test_a_token_for_permit2_alone_is_no_gasless_one(
-        self, api: Harness, app: App
-    ) -> None:
+    async def test_a_token_with_only_permit2_is_not_gasless(self, api: Harness, app: App) -> None:
         """Neither priced nor created, and no other method requests an approval of Permit2."""
         query = {
             "source_network": "ETHEREUM_DEVNET",
@@ -225,7 +223,7 @@ class TestCapabilities:
 
 
 class TestWhatIsSigned:
-    async def test_is_asked_of_the_wallet_that_will_sign(self, api: Harness, app: App) -> None:
+    async def test_is_requested_from_the_named_wallet(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         assert data["deposit_actions"] == []
         assert data["swap"]["source_address"] is None
@@ -354,7 +352,7 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "AUTHORIZATION_ALREADY_SUBMITTED")
         assert "already authorized" in error["message"]
 
-    async def test_without_having_been_asked_it_is_refused(self, api: Harness, app: App) -> None:
+    async def test_without_a_sign_request_it_is_refused(self, api: Harness, app: App) -> None:
         direct = (await api.create(app, a_body())).json()["data"]
         gasless = await created(api, app)
 
@@ -389,7 +387,7 @@ class TestAuthorize:
         assert answer == (200, {"status": "Initiated", "transaction": None})
 
     @pytest.mark.fault("G7")
-    async def test_g7_a_high_s_is_taken_in_its_low_form(self, api: Harness, app: App) -> None:
+    async def test_g7_high_s_is_accepted_in_its_low_form(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         plain = bytes.fromhex(signed(sign["typed_data"])[2:])
@@ -428,7 +426,7 @@ class TestAuthorize:
         assert code == 200
         assert len(api.chains.tries) == 1
 
-    async def test_a_permit_is_for_keys_alone(self, api: Harness, app: App) -> None:
+    async def test_a_permit_of_a_wallet_with_code_is_refused(self, api: Harness, app: App) -> None:
         data = await created(api, app, source_token="DAI")
         await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
@@ -463,7 +461,9 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "UNSUPPORTED_GASLESS")
         assert "another funding method" in error["message"]
 
-    async def test_while_no_node_answers_nothing_is_taken(self, api: Harness, app: App) -> None:
+    async def test_while_no_node_answers_signatures_are_refused(
+        self, api: Harness, app: App
+    ) -> None:
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.is_away = True
@@ -502,7 +502,7 @@ class TestAuthorize:
 
 
 class TestStatus:
-    async def test_is_nothing_before_a_request_was_sent(self, api: Harness, app: App) -> None:
+    async def test_is_an_error_before_a_sign_request(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         assert (await status(api, app, data["swap"]["id"]))["code"] == (
@@ -527,7 +527,7 @@ class TestStatus:
             },
         }
 
-    async def test_after_insufficient_the_same_signature_may_come_again(
+    async def test_after_insufficient_the_same_signature_can_be_submitted_again(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
@@ -558,7 +558,9 @@ class TestStatus:
         assert (failed["status"], failed["detail"]) == ("failed", "refused")
         assert (code, error["code"]) == (400, "AUTHORIZATION_ALREADY_SUBMITTED")
 
-    async def test_after_it_expired_another_is_asked_for(self, api: Harness, app: App) -> None:
+    async def test_after_expiry_another_signature_can_be_submitted(
+        self, api: Harness, app: App
+    ) -> None:
         data = await created(api, app)
         swap_id = data["swap"]["id"]
         await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))

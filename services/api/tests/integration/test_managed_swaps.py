@@ -91,7 +91,7 @@ class TestPages:
         assert [one for page in pages for one in page] == all_of_them
         assert [len(page) for page in pages] == [2, 2, 1, 0]
 
-    async def test_behind_another_apps_swap_is_nothing(self, api: Harness) -> None:
+    async def test_after_a_swap_of_another_app_are_empty(self, api: Harness) -> None:
         owner = await an_owner(api)
         one, other = await owner.an_app(), await owner.an_app()
         of_other_app = await store(api, one)

@@ -63,7 +63,7 @@ async def hint(api: Harness, app: App, transaction_id: str = HASH, **changes: An
 
 
 class TestOfASwap:
-    async def test_is_the_swaps_and_no_node_is_asked(self, api: Harness, app: App) -> None:
+    async def test_is_read_from_the_swap_without_a_node(self, api: Harness, app: App) -> None:
         swap = a_swap(app_id=app.id, transactions=(an_input(),))
         await api.parts.swaps.store_swaps([a_message(swap)])
         api.transactions.located[ETHEREUM, HASH] = REVERTED

@@ -123,7 +123,7 @@ async def test_rise_of_several_transactions_is_explained_only_by_a_hint(
 
 
 @pytest.mark.fault("W20")
-async def test_a_hinted_transaction_that_failed_or_came_before_explains_nothing(
+async def test_a_hinted_transaction_that_failed_or_is_earlier_explains_no_rise(
     world: World,
 ) -> None:
     async with world.followed():
@@ -198,7 +198,7 @@ async def test_transaction_is_found_in_any_possible_block_of_the_rise(world: Wor
         await shows(world, address, ("seen", None, None), ("seen", *source))
 
 
-async def test_a_node_that_shows_no_transactions_holds_up_nothing(
+async def test_a_node_that_shows_no_transactions_delays_no_credit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = FakeReader(world.chain)

@@ -212,7 +212,7 @@ async def test_reverted_logs_stay_reverted_when_the_network_halts_again(
     assert not await is_halted(world)
 
 
-async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_repeated(
+async def test_an_order_interrupted_before_its_commit_can_be_repeated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await halted_by_false_node(world)
@@ -230,7 +230,7 @@ async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_rep
     assert not await is_halted(world)
 
 
-async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
+async def test_a_log_that_changes_while_providers_are_asked_is_not_reverted(
     world: World,
 ) -> None:
     await halted_by_false_node(world)
@@ -320,7 +320,7 @@ async def test_a_real_deposit_with_a_false_sender_is_published_as_it_is(world: W
     await follows_until_confirmed(world, "deposited")
 
 
-async def test_providers_that_contradict_each_other_about_the_real_deposit_take_nothing_back(
+async def test_contradictory_reports_of_the_real_deposit_revert_no_log(
     world: World,
 ) -> None:
     deposit = await world.deposits(7)
@@ -377,7 +377,7 @@ async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_cred
 
 
 @pytest.mark.parametrize(("true_at", "false_at"), [(2, 9), (3, 1)])
-async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credited(
+async def test_a_real_deposit_reported_only_in_a_wrong_block_is_credited(
     world: World, true_at: int, false_at: int
 ) -> None:
     """The second look does not pass its true block before the false row is reverted."""
@@ -407,7 +407,7 @@ async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credit
     assert not await is_halted(world)
 
 
-async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
+async def test_a_sweep_that_is_booked_as_final_is_not_reverted(world: World) -> None:
     """Two providers lied. The settler reverses no booked sweep, so the order is refused."""
     sweep = a_sweep("swept")
     confirming = false_reader(world, adding(sweep), provider=THIRD)
@@ -428,7 +428,7 @@ async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -
     assert await world.published_versions() == before
 
 
-async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back(
+async def test_a_reverted_sweep_no_longer_counts(
     world: World,
 ) -> None:
     """Otherwise more coins would be counted at its address than were received."""

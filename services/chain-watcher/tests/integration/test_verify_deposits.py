@@ -147,7 +147,7 @@ class TestWithTwoProviders:
         assert observe.UNVERIFIED.labels(NETWORK)._value.get() == 1
 
     @pytest.mark.fault("W1")
-    async def test_the_node_that_reported_it_is_not_asked_again(self, world: World) -> None:
+    async def test_the_node_that_reported_it_does_not_verify_it(self, world: World) -> None:
         false_reader = falsifying_reader(world, adding(LARGE))
         async with world.followed(false_reader):
             world.chain.mine(3)
@@ -404,7 +404,7 @@ class TestWithOneProvider:
         assert observe.WITHHELD.labels(NETWORK)._value.get() == 1
         assert observe.ONE_PROVIDER_USED.labels(NETWORK, USDC)._value.get() == LARGE
 
-    async def test_go_on_when_the_span_is_over(self, world: World, capped: Policy) -> None:
+    async def test_continue_after_the_span_of_the_cap(self, world: World, capped: Policy) -> None:
         async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
@@ -434,9 +434,7 @@ class TestWithOneProvider:
             world.chain.mine()
             await world.publishes(("confirmed", 2), ("reverted", 3), ("confirmed", 2))
 
-    async def test_go_on_when_a_second_provider_is_configured(
-        self, world: World, capped: Policy
-    ) -> None:
+    async def test_continue_with_a_second_provider(self, world: World, capped: Policy) -> None:
         async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE + 1)
             world.chain.mine(2)

@@ -107,7 +107,9 @@ async def test_tokens_without_a_tier_or_a_cap_are_logged(
     assert (logs[1]["log_level"], logs[1]["tokens"]) == ("error", ["USDC"])
 
 
-async def test_a_setting_comes_before_the_tiers(settings: ChainWatcherSettings) -> None:
+async def test_a_configured_cap_replaces_the_one_of_the_tier(
+    settings: ChainWatcherSettings,
+) -> None:
     group = settings.chain_watcher.model_copy(
         update={"one_provider_caps": {NETWORK: {"USDC": 5}, "OTHER": {"ETH": 6}}}
     )

@@ -196,7 +196,7 @@ class TestSecondProvider:
         assert confirmed(watcher) == [id_of("paid")]
         assert step.trusted_movements == ()
 
-    def test_only_one_is_asked_where_only_one_is_configured_and_no_cap_is(self) -> None:
+    def test_is_not_needed_where_one_is_configured_without_a_cap(self) -> None:
         watcher = Watcher(policy=replace(a_policy_of_two(), has_second_provider=False))
 
         watcher.mines(a_deposit("large", LARGE))
@@ -224,7 +224,7 @@ class TestWhatHasToBeRead:
 
         assert query == EvidenceQuery(single_provider_since=at - policy.caps.span)
 
-    def test_without_a_rule_is_nothing(self) -> None:
+    def test_without_a_rule_is_empty(self) -> None:
         query = EvidenceQuery.of(a_policy(), self.OPEN.values(), has_deposits=True, at=BLOCK.time)
 
         assert query == EvidenceQuery()

@@ -149,7 +149,7 @@ def test_absent_transfer_is_denied_only_at_a_watched_address() -> None:
         missed(stored=stored, watched=[DEPOSIT_ADDRESS.lower()])
 
 
-def test_stores_no_block_in_which_nothing_was_missed() -> None:
+def test_block_without_missed_movements_is_not_stored() -> None:
     assert missed().blocks == ()
 
 
@@ -193,7 +193,7 @@ def test_published_receipt_that_another_log_explains_is_denied() -> None:
         missed(claimed, a_deposit("deposit"), stored=stored)
 
 
-def test_misses_nothing_that_no_node_is_asked_for_any_more() -> None:
+def test_movement_of_a_former_token_is_not_denied() -> None:
     former = replace(published(a_transfer("former")), token=FOREIGN_TOKEN)
 
     assert missed(stored=stored_as_published(former)) == MissedMovements((), (), ())

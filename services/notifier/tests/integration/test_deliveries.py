@@ -134,7 +134,7 @@ class TestDelivering:
         assert [entry["http_status"] for entry in shown["log"]] == [500] * 8
 
     @pytest.mark.fault("N1")
-    async def test_n1_a_dead_and_a_slow_endpoint_cost_the_others_nothing(
+    async def test_n1_dead_and_slow_endpoints_do_not_delay_others(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         dead = await notifier.endpoint(sink.at("/dead", never_answer))
@@ -178,7 +178,7 @@ class TestDelivering:
 
 class TestEndpoints:
     @pytest.mark.fault("N15")
-    async def test_n15_one_that_is_gone_gets_nothing_more(
+    async def test_n15_endpoint_that_answers_gone_gets_no_more_messages(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(410)))
@@ -210,7 +210,7 @@ class TestEndpoints:
 
     @pytest.mark.parametrize("at_once", [True, False])
     @pytest.mark.fault("N12")
-    async def test_n12_one_that_comes_back_is_not_disabled_for_what_it_does_not_take_yet(
+    async def test_n12_recovered_endpoint_is_not_disabled_for_another_failed_message(
         self, notifier: Notifier, sink: Sink, *, at_once: bool
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
