@@ -163,7 +163,7 @@ def test_readers_ignore_members_of_a_later_version() -> None:
 
 
 @pytest.mark.parametrize("amount", ["-1", "1.0", "1e3", "01", "", 5, 5.0, "9" * 79])
-def test_an_amount_is_decimal_digits_and_nothing_else(amount: object) -> None:
+def test_an_amount_has_only_decimal_digits(amount: object) -> None:
     with pytest.raises(ValidationError):
         DepositChanged.model_validate({**DEPOSIT.model_dump(), "base_units": amount})
 

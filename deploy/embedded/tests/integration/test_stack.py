@@ -154,7 +154,7 @@ def test_a_process_that_ended_unnoticed_is_restarted(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_start_leaves_nothing(stack: Stack, number: signal.Signals) -> None:
+def test_an_interrupted_start_leaves_no_processes(stack: Stack, number: signal.Signals) -> None:
     process = stack.start("up")
     block_until(lambda: "postgres" in stack.alive())
     started = Registry(stack.places.processes_file).list_records()

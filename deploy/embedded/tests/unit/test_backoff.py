@@ -5,7 +5,7 @@ from __future__ import annotations
 from swap_stack.backoff import PAUSES_SECONDS, SETTLED_SECONDS, Backoff
 
 
-def test_the_first_death_costs_nothing() -> None:
+def test_the_first_exit_has_no_pause() -> None:
     backoff = Backoff()
     backoff.record_start(100.0)
     assert backoff.record_exit(101.0) == 0.0

@@ -21,7 +21,7 @@ def test_only_the_owner_may_read(tmp_path: Path) -> None:
     assert read_json(path) == {"version": 1}
 
 
-def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_concurrent_changes_are_all_stored(tmp_path: Path) -> None:
     path = tmp_path / "numbers.json"
     with ThreadPoolExecutor(8) as pool:
         for number in range(50):

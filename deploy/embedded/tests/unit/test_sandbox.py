@@ -71,13 +71,13 @@ def test_any_key_but_a_test_key_is_refused(settings: Settings, key: str) -> None
         asyncio.run(run(settings))
 
 
-def test_apps_come_in_by_a_key(settings: Settings) -> None:
+def test_keys_are_read_from_the_file_of_keys(settings: Settings) -> None:
     assert settings.list_keys() == ["svc_test_one"]
     settings.keys.write_text("svc_test_two\n")
     assert settings.list_keys() == ["svc_test_one", "svc_test_two"]
 
 
-def test_apps_come_in_by_a_key_that_was_handed_over(settings: Settings) -> None:
+def test_keys_of_joined_apps_are_listed(settings: Settings) -> None:
     settings.joined.add("an app", "svc_test_two")
     settings.joined.add("another", "svc_test_three")
     settings.joined.add("an app", "svc_test_four")
@@ -140,7 +140,7 @@ def test_with_amount_replaces_the_amount_in_the_call_data(memo: str) -> None:
         with_amount({**action(1000), "encoded_args": [TO, "1001"]}, 17)
 
 
-def test_the_first_attempt_of_each_message_is_refused_where_that_is_asked_for() -> None:
+def test_the_first_attempt_of_each_message_is_refused_for_its_outcome() -> None:
     refuses = Refusals()
     asks = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.WEBHOOK_FAILS].address}}
     other = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address}}
@@ -215,7 +215,7 @@ async def test_outcome_run_that_may_have_paid_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("kind", ["transfer", "manual_transfer"])
-async def test_a_swap_is_noted_only_when_nothing_is_left_to_do_but_to_pay(kind: str) -> None:
+async def test_a_swap_is_noted_only_directly_before_its_payment(kind: str) -> None:
     class Away(Node):
         async def call(self, *_: object) -> Any:
             raise NodeError("away")

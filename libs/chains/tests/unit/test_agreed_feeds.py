@@ -88,7 +88,7 @@ async def test_a_price_of_a_minute_ago_is_not_passed_off_as_the_newest(session, 
         await feeds_of(session, false_node, correct_node).latest([FEED])
 
 
-async def test_a_provider_that_is_a_block_behind_closes_nothing(session, nodes):
+async def test_a_provider_one_block_behind_does_not_prevent_a_price(session, nodes):
     ahead, behind, _ = nodes
     ahead.chain.grow(1)
     common = behind.chain.blocks[-1]

@@ -101,7 +101,7 @@ async def test_refusing_recipient_reverts_the_whole_batch(token):
     assert await reader.estimate_gas(pay(fine, bad), sender=OPERATOR)
 
 
-async def test_a_paused_treasury_pays_nothing():
+async def test_a_payment_of_a_paused_treasury_reverts():
     chain = make_chain()
     chain.pause()
 

@@ -121,9 +121,7 @@ class TestNearTheHead:
             await until_final(reader, after=block(false_node, 0))
 
     @pytest.mark.fault("R8")
-    async def test_finality_of_a_provider_that_goes_backwards_takes_nothing_back(
-        self, session, two
-    ):
+    async def test_decreasing_finality_of_a_provider_reverts_no_final_block(self, session, two):
         followed, other = two
         followed.chain.finality_depth = other.chain.finality_depth = 1
         reader = reader_of(session, followed, other)

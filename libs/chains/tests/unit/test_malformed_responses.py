@@ -156,7 +156,7 @@ class TestRefusals:
         with pytest.raises(ChainUnavailable):
             await getattr(reader_of(session, refusing), ask)([KNOWN])
 
-    async def test_a_node_alone_that_refuses_is_away(self, session, nodes):
+    async def test_the_only_node_that_refuses_counts_as_unavailable(self, session, nodes):
         refusing, _ = nodes
 
         with pytest.raises(NodeRefused):

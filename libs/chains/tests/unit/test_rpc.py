@@ -36,7 +36,7 @@ def answering(status=200, body=None):
 
 
 class TestBeforeCall:
-    async def test_is_asked_by_who_asks_and_before_every_request(self, session, serve):
+    async def test_is_called_before_every_request(self, session, serve):
         node, calls = await serve(), []
         urls = [node.url]
         rpc = Rpc.to_urls(
@@ -158,7 +158,7 @@ class TestRequestCoalescing:
         assert isinstance(refused, NodeRefused)
         assert head["number"] == "0x0"
 
-    async def test_each_asks_alone_where_a_node_refuses_all(self, session, serve):
+    async def test_calls_are_sent_separately_where_a_node_refuses_the_batch(self, session, serve):
         node = await serve()
         error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "too large"}}
 
@@ -193,7 +193,7 @@ class TestRequestCoalescing:
 
         assert node.requests == 0
 
-    async def test_elsewhere_each_sends_its_own_request(self, session, serve):
+    async def test_is_off_by_default(self, session, serve):
         node = await serve()
         rpc = rpc_of(session, node)
 
@@ -330,7 +330,7 @@ class TestFailover:
 
 
 class TestSecondOpinion:
-    async def test_is_never_asked_of_the_provider_of_the_first(self, session, serve):
+    async def test_is_never_given_by_the_provider_of_the_first(self, session, serve):
         one, other = await serve(), await serve()
         rpc = rpc_of(session, one, other)
         first = {rpc.nodes[0].provider}

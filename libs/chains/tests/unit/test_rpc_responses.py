@@ -114,7 +114,7 @@ class TestSize:
         with pytest.raises(NodeUnreachable, match="objects"):
             await Node(node.url, session).call("eth_chainId")
 
-    async def test_many_answers_that_are_too_much_together_are_asked_for_in_parts(
+    async def test_answers_that_are_too_large_together_are_requested_in_parts(
         self, session, serve, at_most
     ):
         at_most(100_000)
@@ -161,7 +161,7 @@ class TestBatchesThatAreTooLong:
             pytest.param(geth, id="geth: the error is the first one's answer"),
         ],
     )
-    async def test_are_asked_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
+    async def test_are_sent_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
         node = await serve()
         sizes = limit_to(node, 100, refusal)
         client_node = Node(node.url, session)

@@ -79,7 +79,7 @@ async def test_node_of_another_chain_does_not_count_in_a_shared_request(session,
     assert ours.methods.count("eth_chainId") == 1
 
 
-async def test_a_node_is_asked_for_its_chain_once_in_a_while(session, serve, monkeypatch):
+async def test_the_chain_of_a_node_is_verified_again_after_a_while(session, serve, monkeypatch):
     node = await serve()
     rpc = rpc_of(session, node)
 
@@ -93,7 +93,7 @@ async def test_a_node_is_asked_for_its_chain_once_in_a_while(session, serve, mon
         await rpc.call(*HEAD)
 
 
-async def test_a_node_that_has_had_enough_of_questions_is_not_asked_one_more(session, serve):
+async def test_a_node_that_limits_requests_is_not_verified_again(session, serve):
     node = await serve()
     rpc = rpc_of(session, node)
     await rpc.call(*HEAD)
@@ -107,7 +107,7 @@ async def test_a_node_that_has_had_enough_of_questions_is_not_asked_one_more(ses
 
 
 @pytest.mark.parametrize("gone", ["502", "closed", "slow"])
-async def test_a_node_that_was_away_may_come_back_as_another(session, serve, gone):
+async def test_a_node_that_was_unavailable_is_verified_again(session, serve, gone):
     node = await serve()
     rpc = rpc_of(session, node, timeout_seconds=0.2)
     await rpc.call(*HEAD)

@@ -133,7 +133,7 @@ async def test_the_only_provider_is_asked_at_its_head(session, nodes):
     assert nodes[0].methods == ["eth_getCode", "eth_call"]
 
 
-async def test_a_node_without_the_state_of_the_block_reports_nothing(session, nodes):
+async def test_a_node_without_the_state_of_the_block_has_no_report(session, nodes):
     """Its refusal is not the wallet's; otherwise two of them would refuse for it."""
 
     def refuses(method, params, answer):

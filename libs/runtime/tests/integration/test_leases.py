@@ -84,7 +84,7 @@ class TestLease:
         assert not mine.is_held
 
     @pytest.mark.fault("M9")
-    async def test_m9_runs_out_for_its_holder_by_the_clock_of_the_loop_alone(
+    async def test_m9_expires_for_its_holder_only_by_the_clock_of_the_loop(
         self, engine: Engine
     ) -> None:
         """The host's clocks do not matter, because they stand still in this test."""

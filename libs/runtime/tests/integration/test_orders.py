@@ -138,15 +138,13 @@ APPROVE = "POST /approvals/{id}/approve"
 
 class TestWhoMay:
     @pytest.mark.parametrize("name", ["nobody", "gus"])
-    async def test_an_unknown_or_deactivated_token_opens_nothing(
-        self, port: Port, name: str
-    ) -> None:
+    async def test_an_unknown_or_deactivated_token_is_refused(self, port: Port, name: str) -> None:
         assert (await port.ask(name, "/notes/1"))[0] == 401
         assert (await port.ask(name, "/notes", method="GET"))[0] == 401
         assert await port.written() == []
         assert await port.log() == []
 
-    async def test_a_viewer_reads_and_orders_nothing(self, port: Port) -> None:
+    async def test_a_viewer_can_read_and_not_order(self, port: Port) -> None:
         assert (await port.ask("vic", "/notes", method="GET"))[0] == 200
         for path in ("/notes/1", "/nothing", "/hooks"):
             assert (await port.ask("vic", path))[0] == 403
@@ -161,7 +159,7 @@ class TestWhoMay:
             ("vic", APPROVE, "refused"),
         }
 
-    async def test_a_service_reaches_the_routes_for_services_alone(self, port: Port) -> None:
+    async def test_a_service_can_use_only_the_routes_for_services(self, port: Port) -> None:
         assert (await port.ask("api", "/hooks"))[0] == 200
         for method, path in (("GET", "/notes"), ("GET", "/audit"), ("POST", "/notes/1")):
             assert (await port.ask("api", path, method=method))[0] == 403

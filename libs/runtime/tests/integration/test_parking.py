@@ -90,7 +90,7 @@ class TestPostgresParking:
         assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
     @pytest.mark.fault("K9")
-    async def test_k9_parks_a_message_that_comes_again_once(self, consumption: Consumption) -> None:
+    async def test_k9_parks_a_repeated_message_once(self, consumption: Consumption) -> None:
         await consumption.consumer.receive([a_record(version=1), a_record(version=2)])
 
         assert len(await consumption.parked()) == 3

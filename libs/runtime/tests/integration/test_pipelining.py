@@ -130,7 +130,7 @@ async def test_more_than_fits_into_a_socket_passes_both_ways(engine: Engine) -> 
     assert [rows.one().text == large for rows in answers] == [True] * 3
 
 
-async def test_a_statement_that_is_not_run_reports_nothing(engine: Engine) -> None:
+async def test_a_statement_that_is_not_run_raises_no_error(engine: Engine) -> None:
     """The first failure is raised, not that of statements that it prevented."""
     async with reading(engine) as connection:
         with pytest.raises(psycopg.Error) as caught:

@@ -93,7 +93,7 @@ class TestVerification:
             {"position": Position("api", 3, 1)},
         ],
     )
-    async def test_a_record_that_differs_from_the_outbox_does_nothing(
+    async def test_a_record_that_differs_from_the_outbox_has_no_effect(
         self, consumption: Consumption, changes: dict[str, object]
     ) -> None:
         real, other = await consumption.sent("a", "b")
@@ -140,7 +140,7 @@ class TestVerification:
         assert not consumption.consumer.has_stopped
         assert await consumption.marks() == 1
 
-    async def test_a_message_of_a_future_that_a_restore_lost_does_nothing(
+    async def test_a_message_that_a_restore_removed_has_no_effect(
         self, consumption: Consumption
     ) -> None:
         (lost,) = await consumption.sent("a")

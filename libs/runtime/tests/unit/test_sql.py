@@ -13,7 +13,7 @@ class TestSql:
         assert statement.ordered({"a": 1, "b": 2}) == [2, 1]
 
     @pytest.mark.parametrize("text", ["SELECT '12:30'", "SELECT x::text", "SELECT 'a:b'"])
-    def test_leaves_other_colons_alone(self, text: str) -> None:
+    def test_does_not_change_other_colons(self, text: str) -> None:
         assert sql(text) == Statement(text, ())
 
     def test_a_missing_value_is_an_error(self) -> None:

@@ -206,7 +206,7 @@ def silent_port() -> Iterator[int]:
         yield one.getsockname()[1]
 
 
-async def test_a_collector_that_does_not_answer_delays_nothing(silent_port: int) -> None:
+async def test_a_collector_that_does_not_answer_delays_no_work(silent_port: int) -> None:
     """A span that finds the queue full is dropped: no work waits for the collector."""
     before = _dropped("queue full")
     export = export_spans("settler", f"http://127.0.0.1:{silent_port}", ratio=1.0)
