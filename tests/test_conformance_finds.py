@@ -93,7 +93,7 @@ def test_objects_inside_of_others() -> None:
         (204, b"", True),
     ],
 )
-def test_answers_that_are_not_in_the_envelope(status: int, content: Any, is_right: bool) -> None:
+def test_answer_outside_the_envelope_is_detected(status: int, content: Any, is_right: bool) -> None:
     _, answer = answering(status, content)
 
     assert answer.is_enveloped is is_right

@@ -62,7 +62,7 @@ def is_outside(name: str) -> bool:
     return is_of_the_suite or name.partition(".")[0] in OTHERS | sys.stdlib_module_names
 
 
-def test_the_suite_imports_nothing_of_the_project() -> None:
+def test_the_suite_imports_no_module_of_the_project() -> None:
     used = {name for path in SUITE.rglob("*.py") for name in imports_of(path)}
 
     assert {name for name in used if not is_outside(name)} == set()
@@ -110,7 +110,7 @@ def test_every_line_of_the_specification_is_walked() -> None:
             assert matching(walking.get(kind, ()), name) or is_explained(kind, name), named
 
 
-def test_nothing_of_the_tables_belongs_to_no_line() -> None:
+def test_every_walker_of_the_tables_belongs_to_a_line() -> None:
     walked = {named for line in tables.coverage() for named in line.walked_by}
     used = {
         kind: {n.partition(":")[2] for n in walked if n.startswith(f"{kind}:")} for kind in KINDS

@@ -57,6 +57,7 @@ NO_COUNTERPART: Final = {
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
     "UnavailableRecords": "raises its port's error, and derives from the class that it stands for",
     "ReceivedTransfers": "writes rows; it has a method named as one of a port",
+    "CountingApi": "an api that counts its requests",
     "DataFee": "one number, or the error of its port",
     "DataFeeOf": "one number, or the error of its port",
     "Interrupted": "a Quoter, with a deposit that arrives meanwhile",
@@ -69,7 +70,6 @@ NO_COUNTERPART: Final = {
     "Recorded": "collects the spans of a case",
     "Services": "answers of services to the console that a case sets",
     "StatusRecorder": "remembers what a case recorded",
-    "Reported": "an api that counts how often it is asked",
     "WaitingRefunds": "FakeUnitOfWork, with another time of waiting",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }
@@ -135,7 +135,7 @@ def fakes() -> dict[str, list[str]]:
     ("name", "method", "is_found"),
     [("Fixed", "current", True), ("FakeOne", "other", True), ("Fixed", "other", False)],
 )
-def test_what_has_the_methods_of_a_port_is_found_whatever_its_name(
+def test_class_with_the_methods_of_a_port_is_found_under_any_name(
     tmp_path: Path, name: str, method: str, *, is_found: bool
 ) -> None:
     texts = {
@@ -166,7 +166,7 @@ def test_mypy_checks_every_fake_of_a_port() -> None:
 
 
 @pytest.mark.parametrize("fake", SUITES)
-def test_its_suite_uses_the_fake_and_the_real_class(fake: str) -> None:
+def test_suite_of_a_fake_uses_the_fake_and_the_real_class(fake: str) -> None:
     path, real = SUITES[fake]
     tree = ast.parse((ROOT / path).read_text())
     called = {

@@ -56,7 +56,7 @@ def test_each_ending_has_its_own_diagram_and_code_that_is_run(ending: str, tmp_p
 
 
 @pytest.mark.parametrize("guide", [*GUIDES, "quickstart"])
-def test_a_guide_waits_for_nothing_for_ever(guide: str) -> None:
+def test_a_guide_has_no_unlimited_waits(guide: str) -> None:
     for block in blocks_of(page_of(guide)):
         if block.language in LANGUAGES:
             assert not re.search(r"^\s*(?:until|while)\b", block.code, re.M), f"line {block.line}"

@@ -39,7 +39,7 @@ def views(database: Database) -> None:
 @pytest.mark.connected
 @pytest.mark.usefixtures("views")
 class TestInvariants:
-    def test_run_over_the_real_tables_and_find_nothing_in_empty_ones(
+    def test_run_over_the_real_tables_and_find_no_violation_in_empty_ones(
         self, database: Database
     ) -> None:
         auditor = database.url("auditor").replace("+psycopg", "")

@@ -64,7 +64,9 @@ def test_every_table_has_one_documented_growth_limit(tables: frozenset[tuple[str
 
 
 @pytest.mark.connected
-def test_what_is_called_deleted_is_deleted(tables: frozenset[tuple[str, str]]) -> None:
+def test_every_table_listed_as_deleted_has_a_delete_statement(
+    tables: frozenset[tuple[str, str]],
+) -> None:
     source = "\n".join(
         path.read_text()
         for folder in ("services", "libs/runtime")

@@ -79,7 +79,7 @@ async def test_a_batch_reaches_its_use_case(
 
 
 @pytest.mark.parametrize(("subscribe", "argument", "topic"), WIRING)
-async def test_what_cannot_be_read_is_parked_and_the_rest_goes_on(
+async def test_unreadable_message_is_parked(
     subscribe: Subscribe, argument: str, topic: Topic[Any]
 ) -> None:
     subscriptions, usecase, parking = Subscriptions(KAFKA), RecordBatches(), FakeParking()

@@ -103,7 +103,7 @@ def test_a_step_of_the_service_has_its_own_type(world: World) -> None:
 
 
 @rule("D2", "source-address")
-def test_who_pays_may_be_named(world: World) -> None:
+def test_source_address_can_be_given(world: World) -> None:
     parties = world.swap_of_three
     source_address = parties.created["swap"]["source_address"]
 

@@ -24,7 +24,7 @@ def test_an_unpaid_swap_expires(brief: Brief) -> None:
 
 
 @rule("D2", "expired-hidden")
-def test_a_list_hides_what_expired_unless_it_is_asked_for(brief: Brief) -> None:
+def test_a_list_hides_expired_swaps_unless_requested(brief: Brief) -> None:
     swap_id = brief.expired["swap"]["id"]
 
     assert brief.listed() == []
@@ -34,7 +34,7 @@ def test_a_list_hides_what_expired_unless_it_is_asked_for(brief: Brief) -> None:
 
 
 @rule("D2", "nothing-to-do")
-def test_nothing_is_to_be_done_for_a_swap_that_expired(brief: Brief) -> None:
+def test_expired_swap_has_no_required_actions(brief: Brief) -> None:
     path = f"/api/v2/swaps/{brief.expired['swap']['id']}/deposit_actions"
     steps = brief.target.get(path, "[DepositActionsItem]", key="brief")
 

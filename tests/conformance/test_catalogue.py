@@ -48,7 +48,7 @@ def test_networks_are_filtered_by_type(world: World, joined: str | None) -> None
 
 
 @rule("4.2", "network-types")
-def test_every_type_of_network_may_be_asked_for(world: World) -> None:
+def test_networks_are_listed_by_each_type(world: World) -> None:
     for kind in enums()["NetworkType"]:
         query = {"network_types": kind}
         networks = world.target.ask("GET", "/api/v2/networks", params=query).data
@@ -121,7 +121,7 @@ def test_sources_and_destinations_are_filtered_by_each_other(world: World) -> No
 
 
 @rule("D2", "unmatched")
-def test_what_no_route_leads_to_may_be_asked_for(world: World) -> None:
+def test_unreachable_tokens_are_listed_on_request(world: World) -> None:
     route = world.native_route.query
     query = {"source_network": route["source_network"], "source_token": route["source_token"]}
     reachable = world.target.get("/api/v2/destinations", "[ReachableNetworkModel]", **query)
@@ -163,7 +163,7 @@ def test_destinations_may_be_those_that_deposit_addresses_reach(world: World, na
 
 @rule("D2", "unavailable")
 @pytest.mark.parametrize("path", ["sources", "destinations"])
-def test_what_is_out_of_service_may_be_asked_for(world: World, path: str) -> None:
+def test_inactive_tokens_are_listed_on_request(world: World, path: str) -> None:
     kind = "[ReachableNetworkModel]"
     usual = world.target.get(f"/api/v2/{path}", kind)
     more = world.target.get(f"/api/v2/{path}", kind, include_unavailable="true")
@@ -203,7 +203,7 @@ def test_a_closed_route_is_listed_as_inactive(world: World) -> None:
 
 @rule("D2", "other-filters")
 @pytest.mark.parametrize("path", ["sources", "destinations"])
-def test_providers_may_be_included_and_types_kept(world: World, path: str) -> None:
+def test_providers_can_be_included_and_types_filtered(world: World, path: str) -> None:
     kind = "[ReachableNetworkModel]"
     usual = world.target.get(f"/api/v2/{path}", kind)
     wider = world.target.get(f"/api/v2/{path}", kind, include_swaps="true", network_types="evm")

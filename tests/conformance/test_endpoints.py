@@ -26,7 +26,9 @@ def rows(what: str, wanted: list[Endpoint]) -> list[object]:
 
 
 @pytest.mark.parametrize("endpoint", rows("answers", list(ROWS)))
-def test_each_endpoint_answers(endpoint: Endpoint, world: World, paid: Paid) -> None:
+def test_each_endpoint_answers_a_caller_with_access(
+    endpoint: Endpoint, world: World, paid: Paid
+) -> None:
     answer = ask(world, paid, endpoint)
 
     if endpoint.data == "-":
@@ -48,7 +50,7 @@ def test_each_endpoint_but_the_legacy_one_needs_a_key(endpoint: Endpoint, world:
     "endpoint",
     rows("is open to a publishable key", [row for row in ROWS if row.key == "publishable"]),
 )
-def test_what_may_stand_in_a_browser_is_open_to_a_publishable_key(
+def test_browser_endpoints_accept_a_publishable_key(
     endpoint: Endpoint, world: World, paid: Paid
 ) -> None:
     world.needs_key("publishable")
@@ -141,7 +143,7 @@ def unnamed(path: str) -> str:
 
 
 @pytest.mark.rule("9", "versions")
-def test_an_address_of_no_version_or_another_is_nothing(target: Target) -> None:
+def test_an_address_without_the_version_is_not_found(target: Target) -> None:
     for path in ("/api/networks", "/api/v1/networks", "/api/v3/networks"):
         target.ask("GET", path).refuses("NOT_FOUND")
 

@@ -76,7 +76,7 @@ def test_a_signature_is_valid_for_about_half_an_hour(
 
 
 @rule("D2", "same-bytes")
-def test_one_signer_is_asked_for_the_same_bytes(
+def test_repeated_sign_request_has_the_same_bytes(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     swap_id = world.gasless_swap["swap"]["id"]
@@ -115,7 +115,7 @@ def test_the_sign_action_is_inline_for_a_given_signer(world: World) -> None:
 
 @rule("D2", "no-actions-gasless")
 @rule("2.3", "gasless-source-address")
-def test_without_a_signer_there_is_nothing_to_do_yet(world: World) -> None:
+def test_swap_without_a_signer_has_no_actions(world: World) -> None:
     created = world.gasless_swap
     read = world.target.read(created["swap"]["id"])
 
@@ -132,7 +132,7 @@ def test_gasless_and_depository_go_together(world: World) -> None:
 
 
 @rule("3.3", "initiated")
-def test_an_authorization_that_was_asked_for_is_initiated(
+def test_a_requested_authorization_is_initiated(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     fresh = world.target.create(world.order(world.gasless_route, use_gasless=True))["swap"]["id"]
@@ -160,7 +160,7 @@ def test_a_wrong_signature_does_not_use_up_the_authorization(
 
 
 @rule("4.1", "gasless-only")
-def test_another_swap_is_not_completed_gaslessly(world: World) -> None:
+def test_swap_of_another_method_accepts_no_signature(world: World) -> None:
     answer = authorize(world, world.swap["swap"]["id"], "0x00", world.signer.address)
 
     answer.refuses("AUTHORIZATION_NOT_REQUESTED")

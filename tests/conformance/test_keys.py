@@ -44,7 +44,7 @@ def test_a_key_is_shown_once(world: World, operator: Operator) -> None:
 
 
 @rule("D1", "key-closed")
-def test_a_key_that_is_revoked_opens_nothing_soon_after(world: World) -> None:
+def test_a_revoked_key_is_soon_refused(world: World) -> None:
     world.needs_key("closing")
 
     def is_closed() -> bool:
@@ -55,7 +55,7 @@ def test_a_key_that_is_revoked_opens_nothing_soon_after(world: World) -> None:
 
 
 @rule("D1", "key-expired")
-def test_a_key_whose_time_is_over_opens_nothing(world: World) -> None:
+def test_an_expired_key_is_refused(world: World) -> None:
     world.needs_key("expired")
 
     def is_closed() -> bool:
@@ -67,7 +67,7 @@ def test_a_key_whose_time_is_over_opens_nothing(world: World) -> None:
 
 @rule("D1", "environments")
 @pytest.mark.parametrize("path", ["networks", "sources", "destinations"])
-def test_a_key_sees_the_networks_of_its_environment_alone(world: World, path: str) -> None:
+def test_a_key_lists_only_networks_of_its_environment(world: World, path: str) -> None:
     world.needs_key("foreign")
 
     assert world.target.ask("GET", f"/api/v2/{path}", key="foreign").data == []
@@ -75,7 +75,7 @@ def test_a_key_sees_the_networks_of_its_environment_alone(world: World, path: st
 
 @rule("D1", "not-managing")
 @pytest.mark.parametrize("key", ["secret", "publishable"])
-def test_a_key_manages_nothing(world: World, key: str) -> None:
+def test_a_key_is_refused_by_the_management_api(world: World, key: str) -> None:
     world.needs_key(key)
     answer = world.target.ask("GET", "/management/v1/organizations", key=key)
 

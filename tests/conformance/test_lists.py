@@ -25,7 +25,7 @@ def listed(world: World, **query: Any) -> list[Mapping[str, Any]]:
 
 
 @rule("D2", "list-filters")
-def test_lists_are_filtered(world: World) -> None:
+def test_swaps_are_listed_by_each_filter(world: World) -> None:
     swap_id, swap = id_of(world.swap), world.swap["swap"]
     query: dict[str, Any] = {"address": world.recipient}
     made = datetime.fromisoformat(swap["created_date"])

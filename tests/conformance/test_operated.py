@@ -60,9 +60,7 @@ def test_no_swap_begins_whose_payout_is_stopped(world: World, operator: Operator
 
 
 @rule("D3", "blacklisted")
-def test_nothing_is_offered_to_an_address_that_policy_refuses(
-    world: World, operator: Operator
-) -> None:
+def test_blacklisted_address_gets_no_quote_and_no_swap(world: World, operator: Operator) -> None:
     blocked, order = new_address(), world.order()
     names = ("destination_address", "refund_address", "source_address")
     price = {**world.native_route.query, "amount": order["amount"], "destination_address": blocked}

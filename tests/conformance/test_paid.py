@@ -67,7 +67,7 @@ def test_a_refuel_is_shown(paid: Paid) -> None:
 
 
 @rule("3.1", "refunded")
-def test_what_cannot_be_delivered_is_refunded(paid: Paid) -> None:
+def test_swap_that_cannot_be_delivered_is_refunded(paid: Paid) -> None:
     journey = paid.refunded
 
     assert journey.status == "refunded"
@@ -138,7 +138,7 @@ def test_a_deposit_in_time_locks_the_quote(paid: Paid) -> None:
 
 
 @rule("D2", "closed")
-def test_a_swap_that_is_paid_asks_for_nothing(world: World, paid: Paid) -> None:
+def test_a_paid_swap_has_no_required_actions(world: World, paid: Paid) -> None:
     for journey in (paid.by_depository, paid.by_address, paid.refunded):
         assert journey.last["deposit_actions"] == []
         required = [s for s in world.target.steps(journey.id) if s["status"] == "action_required"]
@@ -236,7 +236,7 @@ def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, pa
 
 
 @rule("D2", "ledger")
-def test_bookings_are_shown(world: World, paid: Paid) -> None:
+def test_bookings_of_a_swap_are_shown_and_balanced(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_depository.id}/ledger"
     booked = world.target.get(path, "[LedgerTransaction]")
 

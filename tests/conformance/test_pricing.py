@@ -35,7 +35,7 @@ def test_a_gasless_quote_and_swap_have_a_larger_fee(world: World) -> None:
 
 
 @rule("4.2", "quotes-nothing")
-def test_a_quote_creates_nothing(world: World) -> None:
+def test_a_quote_creates_no_swap(world: World) -> None:
     before = world.target.ask("GET", "/api/v2/swaps").headers["x-total-count"]
     quoted(world, world.native_route)
 
@@ -64,7 +64,7 @@ def test_the_legacy_rate_matches_the_limits(world: World) -> None:
 
 @rule("8", "limits-hold")
 @pytest.mark.parametrize("limit", ["min_amount", "max_amount"])
-def test_what_the_limits_allow_is_quoted(world: World, limit: str) -> None:
+def test_amounts_at_the_limits_are_quoted(world: World, limit: str) -> None:
     route = world.native_route
     limits = world.limits(route)
 
@@ -108,7 +108,7 @@ def test_the_total_fee_is_the_sum_of_its_parts(world: World) -> None:
 
 
 @rule("D5", "min-receive")
-def test_what_is_received_at_least_is_less_slippage(world: World) -> None:
+def test_minimum_receive_amount_is_less_by_the_slippage(world: World) -> None:
     quote = quoted(world, world.native_route, slippage="0.0025")["quote"]
 
     assert quote["slippage"] == 0.0025

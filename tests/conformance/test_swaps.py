@@ -45,7 +45,7 @@ def test_a_swap_is_read_as_it_was_created(world: World) -> None:
 
 
 @rule("D4", "sequence-number")
-def test_sequence_numbers_differ(world: World) -> None:
+def test_sequence_numbers_of_swaps_differ(world: World) -> None:
     numbers = [s["swap"]["metadata"]["sequence_number"] for s in (world.swap, world.token_swap)]
 
     assert all(1 <= number <= SEQUENCE_MAX for number in numbers)
@@ -128,7 +128,7 @@ def test_a_deposit_address_is_a_transfer_by_hand(world: World) -> None:
 
 
 @rule("D2", "open-amount")
-def test_with_a_deposit_address_any_amount_may_come(world: World) -> None:
+def test_swap_with_a_deposit_address_needs_no_amount(world: World) -> None:
     order = world.order(world.deposit_address_route, use_deposit_address=True)
     del order["amount"]
     prepared = world.target.create(order)
@@ -164,7 +164,7 @@ def test_exactly_one_step_is_to_be_done(world: World, name: str) -> None:
 
 
 @rule("D2", "approve-first")
-def test_who_has_approved_nothing_approves_first(world: World) -> None:
+def test_payer_without_an_allowance_approves_first(world: World) -> None:
     world.needs_depository()
     swap_id = id_of(world.token_swap)
     steps = world.target.steps(swap_id, source_address=new_address())

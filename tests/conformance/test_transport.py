@@ -45,7 +45,7 @@ def names(header: str) -> set[str]:
 
 @rule("D1", "alias")
 @pytest.mark.parametrize("spell", [str, str.lower, str.upper])
-def test_keys_may_come_in_a_header_of_another_name(target: Target, spell: Any) -> None:
+def test_keys_are_accepted_in_the_alias_header(target: Target, spell: Any) -> None:
     alias = target.settings.key_alias
     if alias is None:
         raise RequirementMissing("no alias of the key header was given (CONFORMANCE_KEY_ALIAS)")
@@ -147,7 +147,7 @@ def test_a_validation_error_names_the_fields(target: Target) -> None:
 
 
 @rule("D1", "rate-limited")
-def test_one_request_too_many_is_refused(target: Target) -> None:
+def test_request_above_the_rate_limit_is_refused(target: Target) -> None:
     limited_key(target)
     for _ in range(REQUESTS_MAX):
         answer = target.ask("GET", "/api/v2/health", key="limited")
@@ -162,7 +162,7 @@ def test_one_request_too_many_is_refused(target: Target) -> None:
 
 
 @rule("D1", "pending-swaps")
-def test_one_unpaid_swap_too_many_is_refused(world: World) -> None:
+def test_swap_above_the_limit_of_unpaid_ones_is_refused(world: World) -> None:
     limited_key(world.target)
     order = world.order()
     answers = [
@@ -228,7 +228,7 @@ def test_a_name_of_another_endpoint_is_no_misspelling(target: Target) -> None:
 
 
 @rule("D1", "ignored-listed")
-def test_names_that_are_ignored_are_listed(world: World) -> None:
+def test_ignored_names_of_a_request_are_listed(world: World) -> None:
     order = {**world.order(), "app_name": "shop", "colour": "blue", "nothing": None}
 
     created = world.target.ask("POST", "/api/v2/swaps", json=order)
@@ -308,7 +308,7 @@ def test_every_creation_about_a_swap_may_be_sent_again(world: World) -> None:
 
 
 @rule("D1", "refused-not-kept")
-def test_what_was_refused_may_be_sent_again_with_the_same_key(world: World) -> None:
+def test_refused_request_may_be_sent_again_with_the_same_key(world: World) -> None:
     order, headers = world.order(), {"Idempotency-Key": secrets.token_hex()}
     wrong = {**order, "destination_address": "0x1234"}
 
@@ -319,7 +319,7 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(world: World) -> N
 
 
 @rule("D1", "same-as-unknown")
-def test_another_partners_swap_is_answered_as_a_missing_one(world: World) -> None:
+def test_swap_of_another_partner_is_answered_like_a_missing_one(world: World) -> None:
     world.needs_key("other")
     refusals = [
         world.target.ask("GET", f"/api/v2/swaps/{swap_id}", key="other").refuses("NOT_FOUND")
@@ -336,7 +336,7 @@ def without_id(error: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @rule("D1", "etag")
 @pytest.mark.parametrize("path", ["/api/v2/swaps/{}", "/api/v2/networks"])
-def test_what_the_caller_has_is_not_sent_again(world: World, path: str) -> None:
+def test_unchanged_answer_is_not_sent_again(world: World, path: str) -> None:
     path = path.format(world.swap["swap"]["id"])
     first = world.target.ask("GET", path)
     tag = first.headers.get("etag")

@@ -103,7 +103,7 @@ def test_a_receiver_can_put_the_events_in_order(
 
 
 @rule("D6", "test-event")
-def test_a_test_event_can_be_asked_for(receiver: Receiver) -> None:
+def test_a_test_event_can_be_requested(receiver: Receiver) -> None:
     one = a_test_event(receiver)
 
     assert set(one.payload) == set(fields_of("WebhookPayload"))
@@ -113,7 +113,7 @@ def test_a_test_event_can_be_asked_for(receiver: Receiver) -> None:
 @rule("D6", "retried")
 @rule("D6", "redirect-fails")
 @rule("D6", "attempts")
-def test_a_refused_message_comes_again(receiver: Receiver) -> None:
+def test_a_refused_message_is_sent_again(receiver: Receiver) -> None:
     receiver.needs_own()
     refused: dict[int, Delivery] = {}
     for status in (500, REDIRECT):
@@ -131,7 +131,7 @@ def test_a_refused_message_comes_again(receiver: Receiver) -> None:
 
 
 @rule("D6", "gone-disables")
-def test_an_endpoint_that_is_gone_is_disabled(receiver: Receiver, world: World) -> None:
+def test_an_endpoint_that_answers_gone_is_disabled(receiver: Receiver, world: World) -> None:
     url = receiver.gone_url
     endpoint_id, _ = receiver.operator.add_endpoint(url)
 

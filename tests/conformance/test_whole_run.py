@@ -72,7 +72,7 @@ def is_strange(answer: Answer) -> bool:
 
 
 @rule("D3", "no-failures")
-def test_nothing_fails_on_the_services_side(answers: Sequence[Answer]) -> None:
+def test_no_request_fails_with_a_server_error(answers: Sequence[Answer]) -> None:
     def is_meant(answer: Answer) -> bool:
         return answer.status < 500 or answer.error["code"] == "PAYOUTS_PAUSED"
 

@@ -92,7 +92,9 @@ async def count(engine: Engine, question: Any) -> int:
         return int(await connection.scalar(question) or 0)
 
 
-def test_every_service_migrates(database: Database, migrated: Callable[[str], str]) -> None:
+def test_every_service_migrates_its_schema(
+    database: Database, migrated: Callable[[str], str]
+) -> None:
     for service in SERVICES:
         migrated(service)
 

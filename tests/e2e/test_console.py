@@ -160,7 +160,7 @@ async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operato
     await stack.restart("chain_watcher")
 
 
-async def test_two_operators_need_browsers_alone(
+async def test_two_operators_need_only_browsers(
     stack: Stack, outside: Outside, operators: tuple[Operator, Operator]
 ) -> None:
     first, second = operators

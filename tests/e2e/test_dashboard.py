@@ -149,7 +149,7 @@ async def partner(stack: Stack, invitation: str, tmp_path: Path) -> AsyncIterato
         yield Partner(page, url)
 
 
-async def test_a_partner_needs_a_browser_alone(partner: Partner, stack: Stack) -> None:
+async def test_a_partner_needs_only_a_browser(partner: Partner, stack: Stack) -> None:
     await join(partner, email_of(stack))
     await make_app_and_key(partner)
     receiver = await join_bench(partner)

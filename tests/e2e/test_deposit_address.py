@@ -58,7 +58,7 @@ class TestCoin(CompletedJourney):
             found = await outside.partner().get(f"/swaps/by_transaction_hash/{transaction_hash}")
             assert found["swap"] == done.last["swap"]
 
-    async def test_leaves_nothing_at_its_address(
+    async def test_is_swept_from_its_address(
         self, done: FinishedSwap, outside: Outside, stack: Stack
     ) -> None:
         await is_swept(stack, outside, self.route, done)
@@ -75,7 +75,7 @@ class TestToken(CompletedJourney):
         assert (action["call_data"], action["gas_limit"]) == (None, None)
         assert done.prepared["swap"]["use_deposit_address"] is True
 
-    async def test_leaves_nothing_at_its_address(
+    async def test_is_swept_from_its_address(
         self, done: FinishedSwap, outside: Outside, stack: Stack
     ) -> None:
         await is_swept(stack, outside, self.route, done)
@@ -204,7 +204,7 @@ class TestAnAddress:
 class TestRefunds:
     @ROUTES
     @pytest.mark.fault("W23")
-    async def test_w23_what_comes_after_the_end_goes_back(
+    async def test_w23_deposit_after_the_end_is_refunded(
         self, outside: Outside, route: Route
     ) -> None:
         owner = new_address()
@@ -250,7 +250,7 @@ class TestRefunds:
 class TestSweeps:
     @ROUTES
     @pytest.mark.fault("W24")
-    async def test_w24_an_external_sweep_before_the_services_changes_nothing(
+    async def test_w24_external_sweep_does_not_affect_the_swap(
         self, outside: Outside, route: Route
     ) -> None:
         """The user sweeps the address with the next transaction."""
@@ -273,7 +273,7 @@ class TestSweeps:
 
         assert seen[-1]["swap"]["status"] == "completed"
 
-    async def test_r1_a_deposit_that_a_reorg_takes_is_taken_back(
+    async def test_r1_deposit_that_a_reorg_removes_is_reverted(
         self, outside: Outside, stack: Stack
     ) -> None:
         chain = Chain.of(stack.description, COIN.source_network)

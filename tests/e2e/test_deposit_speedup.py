@@ -52,7 +52,7 @@ async def test_a_hint_reaches_a_watcher_that_sleeps(stack: Stack, outside: Outsi
     assert (await outside.follow(swap_id))[-1]["swap"]["status"] == "completed"
 
 
-async def test_an_unknown_transaction_is_searched_and_moves_nothing(
+async def test_an_unknown_transaction_is_searched_without_effect_on_the_swap(
     stack: Stack, outside: Outside
 ) -> None:
     prepared = await outside.partner().create(ROUTE, new_address())

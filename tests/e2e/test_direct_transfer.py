@@ -36,7 +36,7 @@ def done(stack: Stack, request: pytest.FixtureRequest) -> FinishedSwap:
 class TestCoin(CompletedJourney):
     route = COIN
 
-    def test_is_asked_for_as_a_value_with_a_memo(
+    def test_is_requested_as_a_value_with_a_memo(
         self, done: FinishedSwap, outside: Outside
     ) -> None:
         [action] = done.prepared["deposit_actions"]
@@ -52,7 +52,7 @@ class TestCoin(CompletedJourney):
 class TestToken(CompletedJourney):
     route = TOKEN
 
-    def test_is_asked_for_as_a_call_of_the_token(
+    def test_is_requested_as_a_call_of_the_token(
         self, done: FinishedSwap, outside: Outside
     ) -> None:
         [action] = done.prepared["deposit_actions"]
@@ -65,7 +65,7 @@ class TestToken(CompletedJourney):
         call = call_data("transfer(address,uint256)", treasury, 1205 * 10**5)
         assert action["call_data"] == f"{call}{b'SWAP'.hex()}{number:056x}"
 
-    def test_needs_one_transaction_alone(self, done: FinishedSwap) -> None:
+    def test_needs_only_one_transaction(self, done: FinishedSwap) -> None:
         assert len(done.sent) == 1
 
 
@@ -200,7 +200,7 @@ class TestThroughAContract:
 
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
     @pytest.mark.fault("W20")
-    async def test_w20_what_comes_without_a_memo_belongs_to_no_swap_and_is_recorded(
+    async def test_w20_transfer_without_a_memo_is_recorded_without_a_swap(
         self, stack: Stack, outside: Outside, route: Route
     ) -> None:
         user = outside.user(route.source_network)

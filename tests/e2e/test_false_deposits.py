@@ -35,9 +35,7 @@ DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
 @pytest.mark.usefixtures("method")
 class TestFalseDepository:
     @pytest.mark.fault("W13")
-    async def test_w13_that_only_claims_it_moves_nothing(
-        self, stack: Stack, outside: Outside
-    ) -> None:
+    async def test_w13_is_credited_to_no_swap(self, stack: Stack, outside: Outside) -> None:
         swap_id, action = await a_swap(outside)
         before = await suspended(stack)
 

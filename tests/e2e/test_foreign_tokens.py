@@ -104,7 +104,7 @@ def swaps(stack: Stack) -> Mapping[tuple[str, str], str]:
 @pytest.mark.parametrize("method", ALL_METHODS)
 @pytest.mark.parametrize("token", TOKENS)
 @pytest.mark.fault("W22")
-async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
+async def test_w22_foreign_token_is_not_credited_and_booked_in_suspense_if_listed(
     stack: Stack,
     outside: Outside,
     swaps: Mapping[tuple[str, str], str],
@@ -122,7 +122,7 @@ async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
-async def test_another_receiver_is_refused_by_the_depository(outside: Outside, method: str) -> None:
+async def test_depository_refuses_another_receiver(outside: Outside, method: str) -> None:
     if method in FIXED_RECEIVER_REASONS:
         pytest.skip(FIXED_RECEIVER_REASONS[method])
     user = outside.user(ROUTE.source_network, 1)

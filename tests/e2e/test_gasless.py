@@ -118,7 +118,7 @@ class TestEachStandard:
         assert 0 < before - after < 10 * 10**decimals
 
     @pytest.mark.fault("G13")
-    async def test_g13_of_many_submissions_one_is_taken(
+    async def test_g13_one_of_many_submissions_is_accepted(
         self, outside: Outside, standard: str
     ) -> None:
         route = STANDARDS[standard]

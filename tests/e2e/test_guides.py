@@ -70,5 +70,5 @@ def guide_runs(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mappin
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_runs_to_its_end(guide_runs: Mapping[str, GuideRun], guide: str) -> None:
+def test_commands_of_a_guide_succeed(guide_runs: Mapping[str, GuideRun], guide: str) -> None:
     assert guide_runs[guide].exit_code == 0, guide_runs[guide].output

@@ -48,7 +48,7 @@ class TestEvents:
         moves = [event["type"] for event in events if event["type"] != "swap.updated"]
         assert moves == ["swap.user_transfer_pending", "swap.ls_transfer_pending", "swap.completed"]
 
-    async def test_come_live_from_where_the_client_stopped(
+    async def test_are_streamed_from_where_the_client_stopped(
         self, done: FinishedSwap, outside: Outside
     ) -> None:
         path = f"/swaps/{done.id}/events"
@@ -83,9 +83,7 @@ async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 class TestLedger:
-    async def test_adds_up_to_nothing_in_every_asset(
-        self, done: FinishedSwap, outside: Outside
-    ) -> None:
+    async def test_sums_to_zero_in_every_asset(self, done: FinishedSwap, outside: Outside) -> None:
         path = f"/swaps/{done.id}/ledger"
         booked = await checked_answer(outside.partner(), list[LedgerTransactionModel], "GET", path)
 

@@ -21,7 +21,7 @@ ELSEWHERE = Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1")
 
 
 class TestTheDoctor:
-    async def test_finds_nothing_wrong_after_a_swap(self, stack: Stack, outside: Outside) -> None:
+    async def test_finds_no_fault_after_a_swap(self, stack: Stack, outside: Outside) -> None:
         finished = await outside.swap(ROUTE)
         assert finished.status == "completed"
 
@@ -126,7 +126,9 @@ class TestDraining:
 
 
 @pytest.mark.parametrize("arguments", [["doctor"], ["reconcile"], ["treasury", "plan"]])
-async def test_without_a_deployment_the_code_is_1(arguments: list[str], tmp_path: Any) -> None:
+async def test_swapctl_without_a_deployment_exits_with_1(
+    arguments: list[str], tmp_path: Any
+) -> None:
     nothing = tmp_path / "stack.json"
     nothing.write_text("{}")
     process = await asyncio.create_subprocess_exec(

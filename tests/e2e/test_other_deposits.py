@@ -175,7 +175,7 @@ class TestLateDeposits:
 
 
 class TestExpiredSwaps:
-    async def test_are_listed_only_when_asked_for(self, outside: Outside) -> None:
+    async def test_are_listed_only_on_request(self, outside: Outside) -> None:
         shown = await outside.partner().get("/swaps", page_size=100)
         expired = await outside.partner().get("/swaps", page_size=100, statuses="expired")
 

@@ -144,7 +144,7 @@ def test_a_wallet_sends_what_is_returned_as_it_is(
 
 
 @pytest.mark.parametrize("wallet", WALLETS)
-def test_the_approval_is_for_exactly_what_is_taken(
+def test_the_approval_is_for_exactly_the_deposited_amount(
     sent: Mapping[tuple[str, str], Sent | BaseException], wallet: str
 ) -> None:
     approval, deposit = raise_if_failed(sent["depository, a token", wallet]).steps

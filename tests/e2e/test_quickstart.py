@@ -36,7 +36,7 @@ async def read_make_env(stack: Stack) -> dict[str, str]:
 
 
 @pytest.mark.timeout(PROMISED_SECONDS)
-async def test_ends_with_a_completed_swap_and_a_verified_webhook(
+async def test_quick_start_ends_with_a_completed_swap_and_a_verified_webhook(
     stack: Stack, tmp_path: Path
 ) -> None:
     environment = {**await read_make_env(stack), "PORT": str(free_port())}
@@ -64,7 +64,7 @@ def stop_receiver(pid: Path) -> None:
             return
 
 
-def test_prints_the_addresses(stack: Stack) -> None:
+def test_make_env_prints_the_settings_of_the_quick_start(stack: Stack) -> None:
     environment = asyncio.run(read_make_env(stack))
 
     assert environment["CHECKOUT"] == str(ROOT)

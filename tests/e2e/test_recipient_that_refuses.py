@@ -24,7 +24,7 @@ async def contract_that_refuses(outside: Outside, network: str) -> str:
 
 class TestRecipientThatRefuses:
     @pytest.mark.fault("A9")
-    async def test_a9_is_refunded_while_other_swaps_go_on(
+    async def test_a9_is_refunded_while_other_swaps_complete(
         self, stack: Stack, outside: Outside
     ) -> None:
         recipient = await contract_that_refuses(outside, "BASE_DEVNET")

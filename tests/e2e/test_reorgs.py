@@ -55,7 +55,7 @@ async def shows_inputs(outside: Outside, swap_id: str, *hashes: str) -> None:
 
 class TestBeforeItIsFinal:
     @pytest.mark.fault("W4")
-    async def test_w4_a_deposit_that_is_gone_is_no_deposit_and_mined_again_completes(
+    async def test_w4_removed_deposit_does_not_count_and_completes_when_mined_again(
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, ROUTE.source_network)
@@ -100,7 +100,7 @@ class TestBeforeItIsFinal:
 
 class TestAfterThePayout:
     @pytest.mark.fault("R5")
-    async def test_r5_a_deposit_that_is_gone_stays_completed_and_is_credited_once(
+    async def test_r5_swap_of_a_removed_deposit_stays_completed_and_is_credited_once(
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, AT_ONCE.source_network)

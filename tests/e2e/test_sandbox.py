@@ -93,14 +93,14 @@ def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], Played])
     assert confirmations[-1] == (SLOW_BLOCKS, SLOW_BLOCKS)
 
 
-def test_a_reorged_deposit_is_gone_for_a_while(played: Callable[[str], Played]) -> None:
+def test_a_reorged_deposit_disappears_for_a_while(played: Callable[[str], Played]) -> None:
     inputs = played("a reorg").inputs()
 
     appeared = next(n for n, one in enumerate(inputs) if one is not None)
     assert None in inputs[appeared:]
 
 
-async def test_a_refused_webhook_comes_again_the_same(
+async def test_a_refused_webhook_is_repeated_unchanged(
     played: Callable[[str], Played], stack: Stack
 ) -> None:
     swap_id = played("a webhook that fails").last["id"]
@@ -120,17 +120,17 @@ async def test_a_refused_webhook_comes_again_the_same(
     assert [one.event_type for one in deliveries] == [f"swap.{status}" for status in statuses]
 
 
-def test_a_signature_that_came_too_late_is_expired(played: Callable[[str], Played]) -> None:
+def test_a_late_signature_is_expired(played: Callable[[str], Played]) -> None:
     assert played("a signature that came too late").authorization == "Expired"
 
 
-def test_other_recipients_mean_nothing() -> None:
+def test_sandbox_recipients_have_one_prefix_and_differ() -> None:
     assert all(meaning.address.startswith(PREFIX) for meaning in OUTCOME_DESCRIPTIONS.values())
     assert len({meaning.address for meaning in OUTCOME_DESCRIPTIONS.values()}) == len(Outcome)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_gives_partners_the_same_as_the_recording(record: Mapping[str, Any], case: Case) -> None:
+def test_sandbox_answers_equal_the_recording(record: Mapping[str, Any], case: Case) -> None:
     recorded = json.loads(RECORDING.read_text())["cases"]
 
     found = differences(recorded[case.name], record["cases"][case.name])

@@ -127,7 +127,7 @@ async def test_the_payment_is_in_the_trace(
 
 
 @pytest.mark.parametrize("topic", ["deposit.changed.v1", "payout.changed.v1"])
-async def test_what_the_watcher_saw_is_linked(
+async def test_settler_spans_are_linked_to_spans_of_the_watcher(
     trace: Sequence[ReceivedSpan], collector: Collector, topic: str
 ) -> None:
     """The watcher does not know swaps: its spans are in a trace of the movement."""

@@ -42,7 +42,7 @@ async def endpoint(stack: Stack, app_id: str, port: int) -> AsyncIterator[str]:
 
 
 @pytest.mark.skipif(not SHOP.exists(), reason="`make sdk` builds it")
-async def test_sees_its_swap_completed_and_the_webhook_verified(stack: Stack) -> None:
+async def test_typescript_shop_completes_a_swap_and_verifies_its_webhook(stack: Stack) -> None:
     [partner] = [row for row in stack.description["partners"] if row["name"] == "sandbox"]
     port = free_port()
     async with endpoint(stack, partner["app_id"], port) as secret:

@@ -139,7 +139,7 @@ def send_through(collector: Path, store: Store, folder: Path, *, percent: int) -
         program.stop()  # it delivers its queue
 
 
-def test_it_delivers_every_span_with_the_authorization_of_the_store(
+def test_collector_delivers_every_span_with_the_authorization_of_the_store(
     collector: Path, tmp_path: Path
 ) -> None:
     with storing() as store:
@@ -149,7 +149,7 @@ def test_it_delivers_every_span_with_the_authorization_of_the_store(
     assert store.authorizations == {AUTHORIZATION}
 
 
-def test_it_delivers_the_share_of_traces_that_the_overlay_sets(
+def test_collector_delivers_the_share_of_traces_that_the_overlay_sets(
     collector: Path, tmp_path: Path
 ) -> None:
     with storing() as store:
@@ -158,11 +158,11 @@ def test_it_delivers_the_share_of_traces_that_the_overlay_sets(
     assert len(store.spans) == pytest.approx(SWAPS / 4, rel=0.3)  # by a hash of the trace id
 
 
-def test_it_reads_the_configuration_of_compose(collector: Path) -> None:
+def test_collector_accepts_the_configuration_of_compose(collector: Path) -> None:
     subprocess.run([str(collector), "validate", f"--config={COMPOSE}"], check=True)
 
 
-def test_it_has_the_version_of_the_image() -> None:
+def test_collector_has_the_version_of_the_image() -> None:
     [image] = re.findall(r"opentelemetry-collector:(\S+)", IMAGE.read_text())
     [module] = re.findall(
         r"go\.opentelemetry\.io/collector/otelcol v(\S+)", (SOURCE / "go.mod").read_text()

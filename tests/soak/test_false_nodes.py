@@ -91,13 +91,13 @@ async def result(false_node: FalseNode, method: str, *params: Any) -> Any:
 
 
 class TestALiar:
-    async def test_hides_logs_and_nothing_else(self, false_node: FalseNode) -> None:
+    async def test_hides_only_logs(self, false_node: FalseNode) -> None:
         false_node.kind = Kind.HIDDEN_LOGS
 
         assert await result(false_node, "eth_getLogs", {}) == []
         assert await result(false_node, "eth_blockNumber") == "0x8"
 
-    async def test_reports_an_old_head_and_nothing_behind_it(self, false_node: FalseNode) -> None:
+    async def test_reports_an_old_head_and_no_later_blocks(self, false_node: FalseNode) -> None:
         false_node.kind, false_node.head = Kind.STALE_HEAD, 5
 
         assert await result(false_node, "eth_blockNumber") == "0x5"

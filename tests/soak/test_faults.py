@@ -20,13 +20,13 @@ class TestASeed:
         assert first_faults(1) != first_faults(2)
         assert list(islice(plans(1), MANY)) == list(islice(plans(1), MANY))
 
-    def test_comes_to_every_kind_of_fault_and_every_link(self) -> None:
+    def test_has_every_kind_of_fault_and_every_link(self) -> None:
         faults = [fault for track in first_faults(1) for fault in track]
 
         assert {fault.kind for fault in faults} == set(Kind)
         assert {fault.target for fault in faults} >= {*list_links(), *NETWORKS}
 
-    def test_comes_to_every_method_and_every_ending(self) -> None:
+    def test_has_every_method_and_every_ending(self) -> None:
         made = list(islice(plans(1), MANY))
 
         assert {plan.method for plan in made} == set(Method)

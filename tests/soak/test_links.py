@@ -73,7 +73,7 @@ class TestALink:
         writer.close()
         assert await _exchange(link) == b"hello"
 
-    async def test_that_is_stalled_loses_nothing(self, link: Link) -> None:
+    async def test_that_is_stalled_loses_no_bytes(self, link: Link) -> None:
         reader, writer = await asyncio.open_connection(HOST, link.port)
         await asyncio.to_thread(link.stall)
         writer.write(b"hello")
@@ -96,7 +96,7 @@ class TestALink:
         assert await reader.readexactly(2) == b"12"
         writer.close()
 
-    async def test_resets_where_nothing_listens(self, proxies: ProxyLoop) -> None:
+    async def test_resets_where_no_server_listens(self, proxies: ProxyLoop) -> None:
         with socket.socket() as listener:
             listener.bind((HOST, 0))
             port = listener.getsockname()[1]

@@ -43,7 +43,7 @@ def test_a_process_that_was_restarted_is_not_compared_with_the_one_before() -> N
     assert samples.problems() == []
 
 
-def test_a_short_uptime_proves_nothing() -> None:
+def test_a_short_uptime_is_not_judged() -> None:
     samples = samples_of([100 + n for n in range(SAMPLES_MIN - 1)])
 
     assert samples.problems() == []

@@ -89,7 +89,7 @@ class TestInvariants:
 
 
 class TestAuditor:
-    def test_can_change_nothing(self, outboxes: Database) -> None:
+    def test_cannot_change_rows(self, outboxes: Database) -> None:
         url = outboxes.superuser_url  # the superuser too
 
         with open_auditor(url) as auditor, pytest.raises(RequestFailed, match="read-only"):

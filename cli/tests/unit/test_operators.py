@@ -37,7 +37,7 @@ def two(stack: Path) -> Path:
 
 
 class TestOrderingOperator:
-    def test_is_identified_by_the_token_alone(self, port: Port, stack: Path) -> None:
+    def test_is_identified_only_by_the_token(self, port: Port, stack: Path) -> None:
         run(stack, *PAY, "--by", "somebody else")
 
         _, _, body, authorization = port.requests[-1]

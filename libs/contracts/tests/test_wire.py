@@ -163,7 +163,7 @@ def test_readers_ignore_members_of_a_later_version() -> None:
 
 
 @pytest.mark.parametrize("amount", ["-1", "1.0", "1e3", "01", "", 5, 5.0, "9" * 79])
-def test_an_amount_is_decimal_digits_and_nothing_else(amount: object) -> None:
+def test_an_amount_has_only_decimal_digits(amount: object) -> None:
     with pytest.raises(ValidationError):
         DepositChanged.model_validate({**DEPOSIT.model_dump(), "base_units": amount})
 
@@ -181,7 +181,7 @@ def test_every_topic_has_a_schema_file() -> None:
     assert {path.stem for path in folder.glob("*.json")} == {t.name for t in topics.TOPICS}
 
 
-def test_who_measures_a_swap_reads_the_same_message() -> None:
+def test_swap_timing_is_read_from_swap_changed() -> None:
     swap = a_swap_changed()
     raw = topics.SWAP_CHANGED.seal(swap, version=2, occurred_at=AT, trace_id="t").model_dump_json()
 

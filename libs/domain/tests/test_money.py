@@ -44,7 +44,7 @@ class TestAmount:
 
     @given(UINT256, st.integers(min_value=0, max_value=10_000))
     @pytest.mark.fault("M2")
-    def test_what_is_charged_and_what_is_left_are_the_whole(self, units: int, bps: int) -> None:
+    def test_fee_and_remainder_sum_to_the_amount(self, units: int, bps: int) -> None:
         amount = Amount(DAI, units)
         fee = amount.take(basis_points=bps, rounding=Rounding.UP)
 

@@ -254,7 +254,7 @@ class TestReceiver:
         ),
     ],
 )
-def test_names_the_settings_that_are_missing(
+def test_receiver_names_the_missing_settings(
     tmp_path: Path, settings: dict[str, str], missing: list[str]
 ) -> None:
     output = refused(tmp_path, settings)
@@ -265,7 +265,7 @@ def test_names_the_settings_that_are_missing(
     ] == missing
 
 
-def test_reports_that_its_port_is_not_free(tmp_path: Path, service: Service) -> None:
+def test_receiver_reports_that_its_port_is_in_use(tmp_path: Path, service: Service) -> None:
     port = service.url.rpartition(":")[2]
     settings = {"SWAP_URL": service.url, "SWAP_KEY": "k", "WEBHOOK_SECRET": SECRET}
 

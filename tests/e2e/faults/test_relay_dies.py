@@ -29,7 +29,7 @@ class TestCrash:
         ],
     )
     @pytest.mark.fault("K1", "K2")
-    async def test_around_publishing_loses_nothing_and_doubles_nothing(
+    async def test_around_publishing_loses_and_duplicates_no_message(
         self, stack: Stack, point: str
     ) -> None:
         crash = f"relay.{point}:1"

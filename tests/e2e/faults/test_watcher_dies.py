@@ -50,7 +50,7 @@ class TestCrash:
 
 class TestReorgWhileItIsAway:
     @pytest.mark.fault("W6")
-    async def test_w6_is_found_when_it_comes_back(self, stack: Stack, outside: Outside) -> None:
+    async def test_w6_is_found_after_the_restart(self, stack: Stack, outside: Outside) -> None:
         chain = Chain.of(stack.description, LATE.source_network)
         async with chain.stopped():
             await approve_unlimited(outside, chain)

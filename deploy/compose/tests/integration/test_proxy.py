@@ -84,7 +84,9 @@ async def test_internal_addresses_are_not_passed_on(client: aiohttp.ClientSessio
         assert (await client.get(path)).status == 404
 
 
-async def test_an_event_comes_while_its_stream_is_open(client: aiohttp.ClientSession) -> None:
+async def test_an_event_is_forwarded_while_its_stream_is_open(
+    client: aiohttp.ClientSession,
+) -> None:
     async with asyncio.timeout(5):
         answer = await client.get("/stream")
         assert await answer.content.readline() == b"data: first\n"

@@ -145,7 +145,7 @@ def test_the_dashboard_names_the_addresses_of_the_host(
     assert secrets.webhook_key not in str(environment_of("dashboard", secrets, {}))
 
 
-def test_the_api_makes_links_to_the_dashboard_and_trusts_its_own_proxy_alone(
+def test_the_api_links_to_the_dashboard_and_trusts_only_its_own_proxy(
     secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment_of("api", secrets, {"PORT_DASHBOARD": "28106"}).items():
@@ -193,7 +193,7 @@ def test_everything_that_is_waited_for_is_there() -> None:
         assert not (shared and {"ports", "networks"} & set(one))
 
 
-def test_a_stack_that_is_ready_can_be_asked_for_its_invariants() -> None:
+def test_a_ready_stack_has_its_invariants() -> None:
     assert "invariants" in COMPOSE["services"]["stack-file"]["depends_on"]
 
 
@@ -240,7 +240,7 @@ def test_own_containers_have_no_unneeded_rights(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMPOSE["services"]))
-def test_every_port_is_bound_to_this_machine_alone(name: str) -> None:
+def test_every_port_is_bound_to_the_loopback_interface(name: str) -> None:
     for port in COMPOSE["services"][name].get("ports", ()):
         assert port.startswith("127.0.0.1:${PORT_")
 

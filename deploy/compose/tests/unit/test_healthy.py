@@ -49,11 +49,11 @@ def healthy(kind: str, port: int) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["service", "node"])
-def test_is_healthy_when_it_answers_and_reports_it(kind: str, server: tuple[int, int]) -> None:
+def test_service_is_healthy_only_with_status_200(kind: str, server: tuple[int, int]) -> None:
     port, status = server
 
     assert healthy(kind, port) == (status == 200)
 
 
-def test_is_unhealthy_without_a_listener() -> None:
+def test_service_without_a_listener_is_unhealthy() -> None:
     assert not healthy("service", 1)

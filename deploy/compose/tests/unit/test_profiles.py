@@ -69,7 +69,7 @@ class TestProfiles:
             if name not in profiled:
                 assert not set(one.get("depends_on", ())) & profiled, name
 
-    def test_have_nothing_that_may_do_more_than_it_needs(self) -> None:
+    def test_drop_all_capabilities_and_new_privileges(self) -> None:
         for name in (*of_profile("observability"), "proxy"):
             assert CONTAINERS[name]["cap_drop"] == ["ALL"]
             assert CONTAINERS[name]["security_opt"] == ["no-new-privileges:true"]
@@ -149,7 +149,7 @@ class TestGrafana:
         assert "GF_SECURITY_ADMIN_PASSWORD: is empty: set GRAFANA_PASSWORD" in done.stderr
         assert "started" not in done.stdout
 
-    def test_starts_with_the_password_of_the_variable_alone(self) -> None:
+    def test_starts_only_with_the_password_of_the_variable(self) -> None:
         environment = CONTAINERS["grafana"]["environment"]
         assert environment["GF_SECURITY_ADMIN_PASSWORD"] == "${GRAFANA_PASSWORD:-}"
 
@@ -211,7 +211,7 @@ class TestTheCollector:
 
 
 class TestTheProxy:
-    def test_stands_alone_before_the_api(self) -> None:
+    def test_has_the_public_port_instead_of_the_api(self) -> None:
         assert CONTAINERS["proxy"]["ports"] == ["127.0.0.1:${PORT_GATEWAY:-28000}:8080"]
         assert not [port for port in CONTAINERS["api"]["ports"] if port.endswith(":8080")]
         assert "edge" in CONTAINERS["api"]["networks"]

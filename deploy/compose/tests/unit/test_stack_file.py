@@ -128,7 +128,7 @@ class TestPrepareHostFiles:
         assert not (var / "stack.json").exists()
         assert (var / "webhooks/demo.jsonl").is_file()
 
-    def test_leaves_the_file_of_an_embedded_stack_alone(self, var: Path) -> None:
+    def test_does_not_replace_the_file_of_an_embedded_stack(self, var: Path) -> None:
         write_json(var / "stack.json", {"version": 1})
 
         with pytest.raises(StackError, match="make down"):

@@ -128,7 +128,7 @@ async def test_a_broker_starts_and_stops(workshop: Workshop, kind: str) -> None:
     assert is_free(broker.port)
 
 
-async def test_a_chain_goes_on_where_it_was(workshop: Workshop) -> None:
+async def test_a_chain_continues_after_a_restart(workshop: Workshop) -> None:
     def anvil() -> Anvil:
         ports = Ports(workshop.places.ports_file)
         return Anvil(CHAINS[2], workshop.places, ports, workshop.registry)

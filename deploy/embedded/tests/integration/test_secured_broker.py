@@ -109,7 +109,7 @@ async def test_a_message_reaches_the_service_that_may_read_it(kafka: Kafka) -> N
     assert await received(kafka.client("settler"), "settler", 1) == [note]
 
 
-async def test_another_service_may_neither_send_nor_read_it(kafka: Kafka) -> None:
+async def test_topic_is_closed_to_other_services(kafka: Kafka) -> None:
     await ensure_topics(kafka.client("chain_watcher"), SENT)
 
     for other in ("api", "notifier", "quoter"):

@@ -107,7 +107,7 @@ def is_whole(state: Path) -> bool:
 
 
 @pytest.mark.timeout(900)
-def test_it_goes_on_after_five_restarts_and_a_kill_of_everything(stack: Stack) -> None:
+def test_stack_continues_after_five_restarts_and_a_kill_of_all_processes(stack: Stack) -> None:
     stack.run("up")
     first = stack.description()
     swaps = [stack.swap()]
@@ -154,7 +154,7 @@ def test_a_process_that_ended_unnoticed_is_restarted(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_start_leaves_nothing(stack: Stack, number: signal.Signals) -> None:
+def test_an_interrupted_start_leaves_no_processes(stack: Stack, number: signal.Signals) -> None:
     process = stack.start("up")
     block_until(lambda: "postgres" in stack.alive())
     started = Registry(stack.places.processes_file).list_records()

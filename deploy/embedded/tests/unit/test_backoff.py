@@ -5,7 +5,7 @@ from __future__ import annotations
 from swap_stack.backoff import PAUSES_SECONDS, SETTLED_SECONDS, Backoff
 
 
-def test_the_first_death_costs_nothing() -> None:
+def test_the_first_exit_has_no_pause() -> None:
     backoff = Backoff()
     backoff.record_start(100.0)
     assert backoff.record_exit(101.0) == 0.0
@@ -23,7 +23,7 @@ def test_a_crash_loop_is_slowed_down_to_a_limit() -> None:
     assert pauses[-1] == PAUSES_SECONDS[-1]
 
 
-def test_it_waits_for_the_pause_and_no_longer() -> None:
+def test_backoff_ends_with_the_pause() -> None:
     backoff = Backoff()
     for _ in range(3):
         backoff.record_start(100.0)

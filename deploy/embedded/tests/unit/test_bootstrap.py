@@ -47,7 +47,7 @@ def test_a_step_runs_once_for_the_same_inputs(bootstrap: ModuleType, tmp_path: P
     assert install(bootstrap, "two", tmp_path) == 1
 
 
-def test_a_step_whose_product_is_gone_runs_again(bootstrap: ModuleType, tmp_path: Path) -> None:
+def test_a_step_whose_result_is_missing_runs_again(bootstrap: ModuleType, tmp_path: Path) -> None:
     assert install(bootstrap, "one", tmp_path / "gone") == 1
     assert install(bootstrap, "one", tmp_path / "gone") == 1
 
@@ -57,7 +57,7 @@ def test_a_step_that_did_without_is_tried_again(bootstrap: ModuleType, tmp_path:
     assert install(bootstrap, "one", tmp_path) == 1
 
 
-def test_uv_is_taken_from_the_lock_with_its_hashes(bootstrap: ModuleType) -> None:
+def test_uv_is_pinned_by_the_lock_with_its_hashes(bootstrap: ModuleType) -> None:
     pinned = bootstrap.pinned("uv").splitlines()
     assert pinned[0].startswith("uv==")
     assert sum("--hash=sha256:" in line for line in pinned) > 1

@@ -33,7 +33,7 @@ def catalogue(folder: Path) -> Catalogue:
     return load_catalogue(folder / "catalogue.yaml", str)
 
 
-def test_it_names_the_three_chains_with_their_own_coins(tmp_path: Path) -> None:
+def test_catalogue_has_three_chains_with_their_coins(tmp_path: Path) -> None:
     networks = catalogue(tmp_path).networks
     assert {name: network.native.symbol for name, network in networks.items()} == {
         "ETHEREUM_DEVNET": "ETH",
@@ -51,7 +51,7 @@ def test_every_pair_is_a_route(tmp_path: Path) -> None:
             assert (made.route(source, destination) is None) == (source is destination)
 
 
-def test_one_block_is_enough_for_what_half_a_million_dollars_buy(tmp_path: Path) -> None:
+def test_amounts_below_half_a_million_dollars_need_one_confirmation(tmp_path: Path) -> None:
     eth = catalogue(tmp_path).network("ETHEREUM_DEVNET").native
     limit = 500_000 * 10**18 // 3_000
     assert eth.tier_for(limit - 1).confirmations == 1

@@ -21,7 +21,7 @@ from swap_stack.processes import ProcessRecord
 from swap_stack.services import make_plan
 
 
-def test_nothing_chosen_is_a_plain_start() -> None:
+def test_options_without_choices_are_the_defaults() -> None:
     assert Options.from_environment({}) == Options()
     assert Options.from_environment({"FRESH": "", "BROKER": "", "CATALOGUE": ""}) == Options()
 

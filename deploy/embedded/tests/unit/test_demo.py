@@ -90,7 +90,7 @@ def a_delivery(status: str, verified: bool) -> Delivery:
     return Delivery(NOON, "1", f"swap.{status}", "a swap", status, verified)
 
 
-def test_one_swap_of_each_method_is_completed_as_it_was_quoted() -> None:
+def test_each_method_has_a_swap_that_is_completed_as_quoted() -> None:
     plain = [j for j in JOURNEYS if j.ending == "completed" and not j.requotes]
 
     assert {journey.method for journey in plain} == set(Method)
@@ -136,7 +136,7 @@ def test_no_fault_without_a_deviation() -> None:
         (NATIVE_TO_NATIVE, {"verified": False}, "a webhook's signature is wrong"),
     ],
 )
-def test_what_went_differently_is_a_fault(
+def test_a_different_outcome_is_reported_as_a_fault(
     journey: Journey, differently: Mapping[str, Any], fault: str
 ) -> None:
     others = [an_outcome(one) for one in JOURNEYS if one is not journey]
@@ -170,7 +170,7 @@ def test_an_asset_whose_postings_do_not_sum_to_zero_is_a_fault() -> None:
         ),
     ],
 )
-async def test_it_stops_what_it_started_and_fails_where_one_ends_otherwise(
+async def test_demo_stops_its_stack_and_fails_where_a_swap_ends_differently(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     status: str,
@@ -222,7 +222,7 @@ def test_methods_and_endings_stand_side_by_side(width: int) -> None:
         assert any(all(text in row for text in texts) for row in rows), journey.title
 
 
-def test_what_is_found_late_never_has_an_earlier_time_than_the_line_above() -> None:
+def test_late_event_has_no_earlier_time_than_the_line_above() -> None:
     printed = StringIO()
     timeline = Timeline(Console(file=printed, width=80), NOON)
 
@@ -258,7 +258,7 @@ def test_a_key_is_never_broken_so_that_it_can_be_copied() -> None:
     assert key in wrapped(f"X-SVC-APIKEY: {key}", indent=32, width=80).split()
 
 
-def test_what_to_do_next_fits_eighty_columns_and_names_pages_that_exist() -> None:
+def test_next_steps_fit_eighty_columns_and_name_existing_pages() -> None:
     printed = StringIO()
     for steps in (AFTER_DEMO, AFTER_UP):
         show_next(Console(file=printed, width=80), steps)

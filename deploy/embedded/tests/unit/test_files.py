@@ -10,7 +10,7 @@ from pathlib import Path
 from swap_stack.files import change_json, read_json, write_json
 
 
-def test_what_is_not_there_reads_as_none(tmp_path: Path) -> None:
+def test_missing_file_is_read_as_none(tmp_path: Path) -> None:
     assert read_json(tmp_path / "none.json") is None
 
 
@@ -21,7 +21,7 @@ def test_only_the_owner_may_read(tmp_path: Path) -> None:
     assert read_json(path) == {"version": 1}
 
 
-def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_concurrent_changes_are_all_stored(tmp_path: Path) -> None:
     path = tmp_path / "numbers.json"
     with ThreadPoolExecutor(8) as pool:
         for number in range(50):

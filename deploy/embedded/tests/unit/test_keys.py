@@ -10,13 +10,13 @@ from swap_stack.files import read_json, write_json
 from swap_stack.keys import load_or_make
 
 
-def test_they_are_the_same_over_restarts(tmp_path: Path) -> None:
+def test_secrets_are_the_same_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "secrets.json"
 
     assert load_or_make(path) == load_or_make(path)
 
 
-def test_one_that_an_older_stack_has_not_got_is_made_and_kept(tmp_path: Path) -> None:
+def test_secret_that_an_older_stack_lacks_is_created_once(tmp_path: Path) -> None:
     path = tmp_path / "secrets.json"
     made = load_or_make(path)
     older = {name: value for name, value in asdict(made).items() if name != "webhook_key"}

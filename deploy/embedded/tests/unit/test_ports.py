@@ -22,7 +22,7 @@ def test_a_restart_gets_the_same_ports(tmp_path: Path) -> None:
     assert Ports(tmp_path / "ports.json").take("postgres") == first
 
 
-def test_a_port_that_someone_else_took_is_replaced(tmp_path: Path) -> None:
+def test_a_port_in_use_by_another_process_is_replaced(tmp_path: Path) -> None:
     first = Ports(tmp_path / "ports.json").take("postgres")
     with socket.create_server(("127.0.0.1", first)):
         assert not is_free(first)

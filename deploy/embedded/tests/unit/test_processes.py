@@ -51,7 +51,7 @@ def test_a_zombie_process_is_not_alive(sleeper: subprocess.Popen[bytes]) -> None
     assert not is_alive(remembered)
 
 
-def test_another_process_with_the_same_pid_is_not_the_stacks(
+def test_recycled_pid_is_not_a_process_of_the_stack(
     sleeper: subprocess.Popen[bytes],
 ) -> None:
     recycled = dataclasses.replace(record(sleeper), started=1)
@@ -88,7 +88,7 @@ def stubborn() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-async def test_what_ignores_its_signal_is_killed(stubborn: subprocess.Popen[bytes]) -> None:
+async def test_process_that_ignores_its_signal_is_killed(stubborn: subprocess.Popen[bytes]) -> None:
     assert await end(record_of("stubborn", stubborn.pid, "SIGTERM", 0.2))
     assert stubborn.wait() == -9
 

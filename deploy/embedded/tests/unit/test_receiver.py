@@ -40,7 +40,7 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_a_genuine_delivery_is_kept_and_accepted(
+async def test_a_genuine_delivery_is_stored_and_accepted(
     client: httpx.AsyncClient,
     tmp_path: Path,
 ) -> None:
@@ -52,7 +52,7 @@ async def test_a_genuine_delivery_is_kept_and_accepted(
 
 
 @pytest.mark.parametrize("signature", ["v1,AAAA", "no comma", "v1,%%%", ""])
-async def test_a_forged_delivery_is_kept_and_refused(
+async def test_a_forged_delivery_is_stored_and_refused(
     client: httpx.AsyncClient,
     tmp_path: Path,
     signature: str,

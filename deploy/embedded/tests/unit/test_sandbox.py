@@ -71,13 +71,13 @@ def test_any_key_but_a_test_key_is_refused(settings: Settings, key: str) -> None
         asyncio.run(run(settings))
 
 
-def test_apps_come_in_by_a_key(settings: Settings) -> None:
+def test_keys_are_read_from_the_file_of_keys(settings: Settings) -> None:
     assert settings.list_keys() == ["svc_test_one"]
     settings.keys.write_text("svc_test_two\n")
     assert settings.list_keys() == ["svc_test_one", "svc_test_two"]
 
 
-def test_apps_come_in_by_a_key_that_was_handed_over(settings: Settings) -> None:
+def test_keys_of_joined_apps_are_listed(settings: Settings) -> None:
     settings.joined.add("an app", "svc_test_two")
     settings.joined.add("another", "svc_test_three")
     settings.joined.add("an app", "svc_test_four")
@@ -130,7 +130,7 @@ def test_every_outcome_has_a_part_and_an_address_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("memo", ["", "77" * 32])
-def test_another_amount_goes_where_the_amount_was(memo: str) -> None:
+def test_with_amount_replaces_the_amount_in_the_call_data(memo: str) -> None:
     def action(amount: int) -> Mapping[str, Any]:
         data = call_data("transfer(address,uint256)", TO, amount)
         return {"to_address": TO, "call_data": data + memo, "encoded_args": [TO, str(amount)]}
@@ -140,7 +140,7 @@ def test_another_amount_goes_where_the_amount_was(memo: str) -> None:
         with_amount({**action(1000), "encoded_args": [TO, "1001"]}, 17)
 
 
-def test_the_first_attempt_of_each_message_is_refused_where_that_is_asked_for() -> None:
+def test_the_first_attempt_of_each_message_is_refused_for_its_outcome() -> None:
     refuses = Refusals()
     asks = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.WEBHOOK_FAILS].address}}
     other = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address}}
@@ -150,7 +150,7 @@ def test_the_first_attempt_of_each_message_is_refused_where_that_is_asked_for() 
     assert not refuses("four", {"endpoint": {}})
 
 
-def test_what_was_paid_is_known_after_a_restart(settings: Settings) -> None:
+def test_journal_has_paid_swaps_after_a_restart(settings: Settings) -> None:
     journal = Journal(settings)
     journal.open()
     journal.note("one")
@@ -162,7 +162,7 @@ def test_what_was_paid_is_known_after_a_restart(settings: Settings) -> None:
     assert again.paid == {"one", "two"}
 
 
-async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
+async def test_every_exception_of_an_outcome_run_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken:
@@ -197,7 +197,7 @@ class Fails:
         return self.attempts < self.ends_after
 
 
-async def test_what_was_not_paid_is_tried_again_while_the_swap_waits() -> None:
+async def test_unpaid_outcome_run_is_repeated_until_the_swap_ends() -> None:
     mended, ended = Fails(times=2), Fails(times=99, ends_after=3)
 
     await run_until_paid(mended, set(), pause=0)  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ async def test_what_was_not_paid_is_tried_again_while_the_swap_waits() -> None:
     assert (mended.attempts, ended.attempts) == (3, 3)
 
 
-async def test_what_was_perhaps_paid_is_not_tried_again() -> None:
+async def test_outcome_run_that_may_have_paid_is_not_repeated() -> None:
     outcome_run = Fails(times=99)
 
     await run_until_paid(outcome_run, {"one"}, pause=0)  # type: ignore[arg-type]
@@ -215,7 +215,7 @@ async def test_what_was_perhaps_paid_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize("kind", ["transfer", "manual_transfer"])
-async def test_a_swap_is_noted_only_when_nothing_is_left_to_do_but_to_pay(kind: str) -> None:
+async def test_a_swap_is_noted_only_directly_before_its_payment(kind: str) -> None:
     class Away(Node):
         async def call(self, *_: object) -> Any:
             raise NodeError("away")

@@ -166,7 +166,7 @@ class TestFollow:
         assert replacing.block.hash != before.hash
         assert replacing.movements == ()
 
-    async def test_a_movement_mined_again_elsewhere_is_the_same_movement(self, chain):
+    async def test_a_movement_mined_again_in_another_block_is_the_same_movement(self, chain):
         start = await chain.reader.head()
         sent = await chain.send_and_mine(chain.user, chain.deposit_token(41, 6))
         await chain.mine(1)
@@ -297,7 +297,7 @@ class TestState:
         with pytest.raises(BlockUnknown):
             await chain.reader.block_at(head.number + 1)
 
-    async def test_answers_are_pinned_to_the_block_they_are_asked_at(self, chain):
+    async def test_answers_are_pinned_to_the_requested_block(self, chain):
         before = await chain.reader.head()
         held = Holding(chain.treasury, chain.token)
         nonce = await chain.reader.nonce(chain.user.address, at=before)
@@ -310,7 +310,7 @@ class TestState:
         assert await chain.reader.balances([held], at=before) == old
         assert await chain.reader.balances([held], at=after) == {held: old[held] + 17}
 
-    async def test_native_and_token_balances_come_together(self, chain):
+    async def test_coin_and_token_balances_are_read_together(self, chain):
         head = await chain.reader.head()
         holdings = [Holding(EXTERNAL_ACCOUNT, chain.token), Holding(chain.treasury, ZERO_ADDRESS)]
 
@@ -417,7 +417,7 @@ class TestState:
         assert caught.value.data == not_operator + codec.address_word(chain.user.address)
         assert await chain.reader.estimate_gas(call, sender=chain.operator.address) > 21_000
 
-    async def test_simulated_calls_fail_alone(self, chain):
+    async def test_simulated_calls_fail_separately(self, chain):
         head = await chain.reader.head()
         done, new = (chain.native_payment(head.number * 1000 + n, 1) for n in (1, 2))
         await chain.send_and_mine(chain.operator, chain.pay(done))

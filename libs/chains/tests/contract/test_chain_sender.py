@@ -72,7 +72,7 @@ class TestBroadcast:
         assert receipts[one.transaction_hash].succeeded
         assert not receipts[other.transaction_hash].succeeded
 
-    async def test_sending_nothing_calls_no_node(self, chain):
+    async def test_empty_broadcast_calls_no_node(self, chain):
         assert await chain.user.broadcast([]) == []
         assert await chain.user.look_up([]) == []
 

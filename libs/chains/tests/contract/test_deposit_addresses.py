@@ -47,7 +47,7 @@ async def test_w17_w24_a_sweep_is_published_once_and_claims_the_treasurys_gain(c
 
 
 @pytest.mark.fault("W24")
-async def test_w24_a_sweep_of_what_is_swept_already_does_nothing(chain):
+async def test_w24_sweep_of_a_swept_address_moves_no_tokens(chain):
     address = chain.watch_address_of(502)
     await chain.send_and_mine(chain.user, chain.transfer(address, 5))
     await chain.send_and_mine(chain.user, chain.sweep(Sweep(502, chain.token)))

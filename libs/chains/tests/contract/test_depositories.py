@@ -106,17 +106,17 @@ class TestWhatIsNoAnswer:
             await world.found(chain_id=CHAIN_ID + 1)
 
     @pytest.mark.fault("G17")
-    async def test_g17_an_address_without_code_proves_nothing(self, world: World) -> None:
+    async def test_g17_address_without_code_is_no_answer(self, world: World) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
             await world.found(depository=EXTERNAL_ACCOUNT)
 
     @pytest.mark.fault("G17")
-    async def test_g17_a_contract_that_reverts_proves_nothing(self, world: World) -> None:
+    async def test_g17_reverting_contract_is_no_answer(self, world: World) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
             await world.found(depository=world.treasury)
 
     @pytest.mark.fault("G17")
-    async def test_g17_an_unavailable_node_proves_nothing(self, world: World) -> None:
+    async def test_g17_unavailable_node_is_no_answer(self, world: World) -> None:
         async with open_session() as session:
             away = Rpc.to_urls("ETHEREUM_DEVNET", [UNREACHABLE_URL], session, rounds=1)
 

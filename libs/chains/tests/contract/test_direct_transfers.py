@@ -91,7 +91,7 @@ class TestThroughAWallet:
         assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
 
     @pytest.mark.fault("W20")
-    async def test_w20_in_a_form_that_is_not_listed_prove_nothing(self, chain):
+    async def test_w20_in_a_form_that_is_not_listed_have_no_memo(self, chain):
         """Its arguments may be those of another party, because the wallet's form is unknown."""
         calls = (chain.transfer(chain.treasury, 5, MEMO), chain.send_native(9, MEMO))
 
@@ -109,7 +109,7 @@ class TestThroughAWallet:
         assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
 
     @pytest.mark.fault("W16")
-    async def test_w16_bytes_behind_the_signed_order_change_nothing(self, chain):
+    async def test_w16_bytes_after_the_signed_order_are_no_memo(self, chain):
         call = chain.through_wallet(chain.transfer(chain.treasury, 5))
         carried = replace(call, data=call.data + chain.transfer(chain.treasury, 5, MEMO).data)
 
@@ -172,5 +172,5 @@ class TestOfAnyToken:
         assert (transfer.token, transfer.base_units) == (chain.token, 7)
         assert (transfer.from_address, transfer.to_address) == (chain.user.address, chain.wallet)
 
-    async def test_are_nothing_while_their_transaction_is_in_no_block(self, chain):
+    async def test_are_none_while_their_transaction_is_in_no_block(self, chain):
         assert await chain.reader.reported_transfers(f"0x{9:064x}") is None

@@ -156,7 +156,7 @@ def signed(relay: RelayedDeposit, key: str = USER_KEY) -> bytes:
 
 @pytest.mark.parametrize("standard", GaslessStandard)
 class TestEachStandard:
-    async def test_what_was_signed_is_deposited_for_the_swap(self, world, standard):
+    async def test_signed_amount_is_deposited_for_the_swap(self, world, standard):
         relay = await world.relayed(standard)
         before = await world.balance(relay.token, USER)
 
@@ -204,7 +204,7 @@ class TestEachStandard:
 
         assert answer.is_revert
 
-    async def test_one_signature_deposits_once(self, world, standard):
+    async def test_signature_deposits_once(self, world, standard):
         relay = await world.relayed(standard)
         data = relay.call_data(signed(relay))
         assert await world.sent(data, sender=OPERATOR)
@@ -219,7 +219,7 @@ class TestEachStandard:
         assert answer.is_revert
 
     @pytest.mark.fault("G12")
-    async def test_g12_a_signature_is_worth_nothing_after_its_window(self, world, standard):
+    async def test_g12_signature_reverts_after_its_window(self, world, standard):
         head = await world.reader.head()
         soon = int(head.time.timestamp()) + 60
         relay = replace(await world.relayed(standard), valid_before=soon)
@@ -233,7 +233,7 @@ class TestEachStandard:
 
 
 @pytest.mark.fault("G1")
-async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
+async def test_g1_copied_authorization_is_refused_by_the_token(world):
     relay = await world.relayed(EIP3009)
     signature = signed(relay)
     words = (
@@ -401,7 +401,7 @@ class TestWhatIsOffered:
         assert found[dai] == ["it does not do eip3009"]
 
     @pytest.mark.fault("G15")
-    async def test_g15_nothing_is_while_the_operator_has_no_gas_money(self, world, gasless_reader):
+    async def test_g15_no_token_is_while_the_operator_has_no_gas_money(self, world, gasless_reader):
         await world.ask("anvil_setBalance", OPERATOR, hex(10**12))
 
         found = await gasless_reader.findings(a_deployment(world))
@@ -416,7 +416,7 @@ class TestWhatIsOffered:
         ],
     )
     @pytest.mark.fault("G17", "G18")
-    async def test_g17_g18_nothing_is_while_a_contract_is_paused(
+    async def test_g17_g18_no_token_is_while_a_contract_is_paused(
         self, world, gasless_reader, contract, call, says
     ):
         to = world.paymaster if contract == "Paymaster" else world.depository
@@ -427,9 +427,7 @@ class TestWhatIsOffered:
         assert all(findings == [says] for findings in found.values())
 
     @pytest.mark.fault("G17")
-    async def test_g17_nothing_is_once_the_treasury_is_not_listed_any_more(
-        self, world, gasless_reader
-    ):
+    async def test_g17_no_token_is_once_the_treasury_is_not_listed(self, world, gasless_reader):
         remove = selector("removeFromWhitelist(address)") + codec.address_word(world.treasury)
         assert await world.sent(remove, to=world.depository, sender=OWNER)
 
@@ -519,7 +517,7 @@ class TestABridgedToken:
         return token
 
     @pytest.mark.fault("G6")
-    async def test_g6_is_offered_with_its_own_salt_alone(self, world, gasless_reader, bridged):
+    async def test_g6_is_offered_only_with_its_own_salt(self, world, gasless_reader, bridged):
         for domain in (
             replace(self.DOMAIN, salt=None),
             replace(self.DOMAIN, salt="0x" + f"{137:064x}"),
@@ -562,9 +560,7 @@ class TestABridgedToken:
         assert (deposited.token, deposited.base_units) == (bridged, AMOUNT)
         assert codec.sequence_number_of(deposited.swap_key) == SWAP
 
-    async def test_a_signature_for_another_chain_is_worth_nothing(
-        self, world, gasless_reader, bridged
-    ):
+    async def test_a_signature_for_another_chain_reverts(self, world, gasless_reader, bridged):
         elsewhere = replace(self.DOMAIN, salt="0x" + f"{137:064x}")
         listed = await world.relayed(EIP2612)
         relay = replace(listed, token=bridged, domain=elsewhere, nonce=0)

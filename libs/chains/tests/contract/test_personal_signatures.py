@@ -78,7 +78,7 @@ class TestAWallet:
 
         assert answer is WalletAnswer.REFUSED
 
-    async def test_is_asked_about_the_very_text(self, rpc, wallet):
+    async def test_refuses_a_signature_of_another_text(self, rpc, wallet):
         answer = await ask_wallet(rpc, wallet, personal_digest(TEXT + "."), signed())
 
         assert answer is WalletAnswer.REFUSED
@@ -108,7 +108,7 @@ class TestCode:
         finally:
             await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, "0x")
 
-    async def test_that_accepts_every_signature_signs_for_its_own_money_alone(self, rpc):
+    async def test_that_accepts_every_signature_accepts_an_empty_one(self, rpc):
         await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, JUST_YES)
         try:
             answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), b"")
@@ -116,7 +116,7 @@ class TestCode:
         finally:
             await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, "0x")
 
-    async def test_that_is_not_there_signs_nothing(self, rpc):
+    async def test_that_is_missing_is_reported(self, rpc):
         answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), signed())
 
         assert answer is WalletAnswer.NO_CODE

@@ -16,7 +16,7 @@ from swap_chains.ports import Call
 pytestmark = pytest.mark.connected
 
 
-async def test_a_transaction_waits_is_mined_or_reverted_and_may_be_gone(anvil, anvil_url):
+async def test_a_transaction_is_pending_mined_reverted_or_unknown(anvil, anvil_url):
     transfer = anvil.transfer(anvil.treasury, 5)
     # The Treasury has no such function, so this one is mined and moves nothing.
     refused = Call(anvil.treasury, 0, b"\xff\xff\xff\xff", 100_000)

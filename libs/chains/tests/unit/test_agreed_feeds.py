@@ -59,7 +59,7 @@ async def nodes(serve):
 
 
 @pytest.mark.parametrize("false_node", [0, 1])
-async def test_one_false_node_of_two_gives_no_price(session, nodes, false_node):
+async def test_two_nodes_that_differ_report_no_price(session, nodes, false_node):
     feeds = feeds_of(session, *nodes[:2])
     assert await feeds.latest([FEED]) == price_of(3000)
 
@@ -69,7 +69,7 @@ async def test_one_false_node_of_two_gives_no_price(session, nodes, false_node):
         await feeds.latest([FEED])
 
 
-async def test_one_false_node_of_three_changes_nothing(session, nodes):
+async def test_two_correct_nodes_outvote_a_false_one(session, nodes):
     nodes[0].change = saying(1)
 
     assert await feeds_of(session, *nodes).latest([FEED]) == price_of(3000)
@@ -88,7 +88,7 @@ async def test_a_price_of_a_minute_ago_is_not_passed_off_as_the_newest(session, 
         await feeds_of(session, false_node, correct_node).latest([FEED])
 
 
-async def test_a_provider_that_is_a_block_behind_closes_nothing(session, nodes):
+async def test_a_provider_one_block_behind_does_not_prevent_a_price(session, nodes):
     ahead, behind, _ = nodes
     ahead.chain.grow(1)
     common = behind.chain.blocks[-1]
@@ -97,7 +97,7 @@ async def test_a_provider_that_is_a_block_behind_closes_nothing(session, nodes):
     assert await feeds_of(session, ahead, behind).latest([FEED]) == price_of(3000)
 
 
-async def test_one_of_two_is_not_enough(session, nodes):
+async def test_price_needs_reports_of_two_nodes(session, nodes):
     nodes[1].change = lambda method, params, answer: {"code": -32603, "message": "later"}
 
     with pytest.raises(ChainUnavailable):

@@ -62,13 +62,13 @@ async def test_many_accounts_take_few_calls(count: int, calls: int) -> None:
     assert node.requested_methods == ["eth_call"] * calls
 
 
-async def test_few_accounts_are_asked_for_one_by_one() -> None:
+async def test_few_accounts_are_read_one_by_one() -> None:
     node = Node()
     await read_balances(node, coins(TOGETHER_MIN - 1), BLOCK)  # type: ignore[arg-type]
     assert set(node.requested_methods) == {"eth_getBalance"}
 
 
-async def test_a_node_that_takes_no_such_call_is_asked_one_by_one() -> None:
+async def test_accounts_are_read_one_by_one_where_a_node_refuses_the_call() -> None:
     node = Node(refuses_calls=True)
 
     balances = await read_balances(node, coins(30), BLOCK)  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ async def test_a_node_that_takes_no_such_call_is_asked_one_by_one() -> None:
     assert list(balances.values()) == list(range(1, 31))
 
 
-async def test_a_node_without_the_state_is_not_asked_for_every_account() -> None:
+async def test_a_node_without_the_state_is_asked_for_one_account_only() -> None:
     node = Node(is_pruned=True)
 
     with pytest.raises(NodeRefused, match="missing trie node"):

@@ -41,7 +41,7 @@ def sums(report):
     return [m.base_units for m in report.movements if isinstance(m, TokenTransfer)]
 
 
-async def test_each_provider_reports_for_itself(session, nodes):
+async def test_each_provider_has_its_own_report(session, nodes):
     nodes[1].chain.add_transfer(NUMBER, OTHER_UNITS)
 
     first, second = await reports_of(session, *nodes)

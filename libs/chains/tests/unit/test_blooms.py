@@ -28,7 +28,7 @@ def test_excludes_what_has_no_bits(bloom, may):
 
 
 @pytest.mark.parametrize("bloom", ["", "0x", "0x00", "none"])
-def test_is_256_bytes(bloom):
+def test_bloom_of_another_length_is_refused(bloom):
     with pytest.raises(ValueError, match=r"bloom|hex"):
         may_contain(bloom, TOKEN, [])
 

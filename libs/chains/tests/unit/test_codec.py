@@ -34,7 +34,7 @@ class TestAddresses:
         assert codec.has_valid_checksum(address)
 
     @pytest.mark.parametrize("text", ["", "0x", "0x12", "12" * 21, "0x" + "zz" * 20])
-    def test_what_is_no_address_is_refused(self, text):
+    def test_invalid_address_is_refused(self, text):
         with pytest.raises(ValueError, match=r"not an address|invalid literal"):
             codec.checksum_address(text)
 

@@ -80,7 +80,7 @@ async def test_a_nonce_ahead_waits_for_the_gap_to_close():
 
 
 @pytest.mark.parametrize("token", [ZERO_ADDRESS, TOKEN])
-async def test_one_recipient_that_refuses_reverts_the_whole_batch(token):
+async def test_refusing_recipient_reverts_the_whole_batch(token):
     chain = make_chain()
     chain.give(TREASURY, TOKEN, 100)
     fine, bad = Payment(1, token, OPERATOR, 5), Payment(2, token, RECIPIENT, 6)
@@ -101,7 +101,7 @@ async def test_one_recipient_that_refuses_reverts_the_whole_batch(token):
     assert await reader.estimate_gas(pay(fine, bad), sender=OPERATOR)
 
 
-async def test_a_paused_treasury_pays_nothing():
+async def test_a_payment_of_a_paused_treasury_reverts():
     chain = make_chain()
     chain.pause()
 

@@ -103,7 +103,7 @@ class TestNodesThatAreBehind:
 
         assert numbers([seen]) == [3]
 
-    async def test_a_lower_head_that_is_known_reverts_nothing(self, session, serve):
+    async def test_a_lower_known_head_reverts_no_blocks(self, session, serve):
         node = await serve()
         node.chain.grow(5)
         start = block(node.chain, 0)
@@ -156,7 +156,7 @@ class TestNodesThatAreBehind:
 
 
 class TestHead:
-    async def test_is_that_of_a_node_that_has_come_so_far(self, session, serve):
+    async def test_is_that_of_a_node_that_has_reached_it(self, session, serve):
         behind, live = await serve(), await serve()
         live.chain.grow(4)
         reader = reader_of(session, behind, live)
@@ -190,7 +190,7 @@ class TestNodesThatLie:
         ],
     )
     @pytest.mark.fault("W3", "W11")
-    async def test_a_log_that_does_not_fit_is_asked_for_again(self, session, serve, spoil):
+    async def test_a_log_that_does_not_fit_is_requested_again(self, session, serve, spoil):
         node = await serve()
         node.chain.grow(1)
         node.chain.add_transfer(1, 5)
@@ -240,7 +240,7 @@ class TestNodesThatLie:
             pytest.param(lambda sent: {"hash": sent["hash"]}, id="half a transaction"),
         ],
     )
-    async def test_a_transaction_that_does_not_fit_its_transfer_is_asked_for_again(
+    async def test_a_transaction_that_does_not_fit_its_transfer_is_requested_again(
         self, session, serve, spoil
     ):
         node = await serve()
@@ -261,7 +261,7 @@ class TestNodesThatLie:
         assert memo_number(transfer.memo) == 77
         assert not left
 
-    async def test_no_transaction_is_asked_for_what_a_deposit_explains(self, session, serve):
+    async def test_transaction_of_a_deposit_is_not_requested(self, session, serve):
         node = await serve()
         node.chain.grow(1)
         node.chain.add_native_deposit(1, 77, 9)
@@ -300,7 +300,7 @@ class TestNodesThatLie:
         assert numbers(events) == [1, 2, 3, 4]
         assert not left
 
-    async def test_one_node_on_another_fork_does_not_stop_the_chain(self, session, serve):
+    async def test_node_on_another_fork_does_not_stop_the_follower(self, session, serve):
         lost, live = await serve(), await serve()
         live.chain.grow(3)
         lost.chain.grow(5, salt="fork")
@@ -412,9 +412,7 @@ class TestCatchingUp:
         assert max(answered) > 10
 
     @pytest.mark.parametrize("method", ["eth_getLogs", "eth_getBlockByHash"])
-    async def test_blocks_that_are_too_many_at_once_are_taken_in_smaller_steps(
-        self, session, serve, method
-    ):
+    async def test_too_many_blocks_are_read_in_smaller_steps(self, session, serve, method):
         node = await serve()
         node.chain.grow(60)
         for number in range(1, 61):
@@ -433,7 +431,7 @@ class TestCatchingUp:
 
         assert units(events) == list(range(1, 61))
 
-    async def test_a_slow_node_is_asked_for_less_at_once(self, session, serve):
+    async def test_a_slow_node_is_read_in_smaller_steps(self, session, serve):
         node = await serve()
         node.chain.grow(60)
 

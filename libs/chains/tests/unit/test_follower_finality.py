@@ -84,7 +84,7 @@ class TestNearTheHead:
         )
 
     @pytest.mark.fault("W27")
-    async def test_nothing_is_final_by_one_of_two_and_blocks_are_reported_all_the_same(
+    async def test_blocks_that_one_of_two_providers_reports_are_added_and_not_final(
         self, session, two
     ):
         followed, other = two
@@ -110,7 +110,7 @@ class TestNearTheHead:
         assert await until_final(reader_of(session, followed, other), after=block(two[0], 0)) == 3
 
     @pytest.mark.fault("W27")
-    async def test_another_final_block_ends_the_following(self, session, serve, two):
+    async def test_contradictory_final_blocks_stop_the_follower(self, session, serve, two):
         correct_node = two[0]
         false_node = await serve()
         false_node.chain.grow(4, salt="forged")
@@ -121,9 +121,7 @@ class TestNearTheHead:
             await until_final(reader, after=block(false_node, 0))
 
     @pytest.mark.fault("R8")
-    async def test_finality_of_a_provider_that_goes_backwards_takes_nothing_back(
-        self, session, two
-    ):
+    async def test_decreasing_finality_of_a_provider_reverts_no_final_block(self, session, two):
         followed, other = two
         followed.chain.finality_depth = other.chain.finality_depth = 1
         reader = reader_of(session, followed, other)
@@ -151,7 +149,7 @@ class TestNearTheHead:
         assert asked_back[:2] == ["0x2", "0x2"]
         assert numbers == [3, 5]
 
-    async def test_one_provider_is_accepted(self, session, two):
+    async def test_only_provider_decides_finality_alone(self, session, two):
         two[0].chain.finality_depth = 0
 
         assert await until_final(reader_of(session, two[0]), after=block(two[0], 0)) == 4

@@ -47,7 +47,7 @@ def relayed(standard: GaslessStandard, domain: TokenDomain = DOMAINS["usual"]) -
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 @pytest.mark.parametrize("standard", GaslessStandard)
-def test_what_is_signed_is_what_other_wallets_sign(standard, domain):
+def test_digest_equals_the_one_of_eth_account(standard, domain):
     relay = relayed(standard, domain)
 
     theirs = encode_typed_data(full_message=relay.typed_data())

@@ -144,7 +144,7 @@ class TestAnyKey:
         with pytest.raises(ValueError, match=r"signer\.json cannot be opened"):
             keystore_key(path, "wrong")
 
-    def test_does_not_show_itself(self):
+    def test_is_in_no_representation_or_error(self):
         assert KEY[2:] not in repr(LocalKey(KEY))
         with pytest.raises(ValueError, match="no private key") as refused:
             LocalKey("0xnonsense")
@@ -163,7 +163,7 @@ class TestAKeyInKms:
             assert signed.raw == local.raw
 
     @pytest.mark.fault("S28")
-    async def test_s28_of_another_account_signs_nothing(self, kms, stub):
+    async def test_s28_of_another_account_is_refused_before_it_signs(self, kms, stub):
         stub.key = OTHER_KEY
 
         with pytest.raises(KeyUnusable, match="not of"):
@@ -198,7 +198,7 @@ class TestAKeyInKms:
             with pytest.raises(KeyUnusable):
                 await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
 
-    async def test_is_asked_with_a_signed_request(self, kms, stub):
+    async def test_is_used_by_a_signed_request(self, kms, stub):
         await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
 
         for request in stub.requests:
@@ -221,7 +221,7 @@ class TestAKeyInKms:
     @pytest.mark.parametrize(
         "reply", ["", "<html>", "{}", '{"PublicKey": 1}', '{"PublicKey": "%"}']
     )
-    async def test_without_a_usable_answer_signs_nothing(self, kms, stub, reply):
+    async def test_without_a_usable_answer_is_unusable(self, kms, stub, reply):
         stub.reply = reply
 
         with pytest.raises(KeyUnusable):
@@ -230,7 +230,7 @@ class TestAKeyInKms:
 
 
 @pytest.mark.parametrize("der", [b"", b"\x30", b"\x31\x00", b"\x30\x04\x02\x01\x01", b"\x30" * 80])
-def test_what_is_no_signature_is_refused(der):
+def test_invalid_signature_is_refused(der):
     with pytest.raises(KeyUnusable):
         recoverable(der, keccak(b"x"), address=ADDRESS)
 

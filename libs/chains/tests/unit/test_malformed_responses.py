@@ -67,7 +67,7 @@ def with_(method, **changes):
         pytest.param(with_("eth_getTransactionByHash", input=None), id="no call data"),
     ],
 )
-async def test_another_node_is_followed(session, serve, change):
+async def test_follower_uses_another_node_after_a_malformed_response(session, serve, change):
     broken = await serve()
     correct_node = await serve(broken.chain)
     correct_node.chain.grow(1)
@@ -148,7 +148,7 @@ class TestRefusals:
         assert [report.has_answered for report in reports[KNOWN]] == [False, True]
 
     @pytest.mark.parametrize("ask", ["receipts", "transactions"])
-    async def test_another_node_is_asked(self, session, nodes, ask):
+    async def test_refused_request_is_sent_to_another_node(self, session, nodes, ask):
         refusing, correct_node = nodes
 
         assert await getattr(reader_of(session, refusing, correct_node), ask)([KNOWN]) == {}
@@ -156,7 +156,7 @@ class TestRefusals:
         with pytest.raises(ChainUnavailable):
             await getattr(reader_of(session, refusing), ask)([KNOWN])
 
-    async def test_a_node_alone_that_refuses_is_away(self, session, nodes):
+    async def test_the_only_node_that_refuses_counts_as_unavailable(self, session, nodes):
         refusing, _ = nodes
 
         with pytest.raises(NodeRefused):

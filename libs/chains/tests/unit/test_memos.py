@@ -65,7 +65,7 @@ class TestMemo:
             encode_memo(1)[1:],
         ],
     )
-    def test_is_not_read_from_anything_else(self, data):
+    def test_is_not_read_from_other_data(self, data):
         assert memo_number(data) is None
 
     @pytest.mark.parametrize("number", [0, -1, 2**53])
@@ -131,12 +131,12 @@ class TestOfTheTransactionsSender:
 
         assert memos(data, transfer(5, by=USER), to=TOKEN) == [None]
 
-    def test_proves_nothing_about_the_tokens_of_others(self):
+    def test_is_no_memo_for_tokens_of_others(self):
         data = call(5, encode_memo(1))
 
         assert memos(data, transfer(5, by=USER), transfer(5), to=TOKEN) == [1, None]
 
-    def test_proves_nothing_through_a_contract_that_moves_the_users_tokens(self):
+    def test_is_no_memo_through_a_contract_that_moves_the_users_tokens(self):
         data = call(5, encode_memo(1))
 
         assert memos(data, transfer(5, by=USER), to=WALLET) == [None]

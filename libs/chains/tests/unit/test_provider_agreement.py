@@ -70,7 +70,7 @@ class TestFinality:
             await state_of(session, false_node, *nodes[:2]).finalized()
 
     @pytest.mark.fault("W27")
-    async def test_w27_nothing_is_final_by_one_of_two_providers(self, session, nodes):
+    async def test_w27_block_is_not_final_by_one_of_two_providers(self, session, nodes):
         nodes[1].change = away
 
         with pytest.raises(ChainUnavailable):
@@ -90,7 +90,7 @@ class TestFinality:
 
 class TestWhatIsPinned:
     @pytest.mark.fault("S12")
-    async def test_s12_one_node_alone_cannot_raise_a_nonce(self, session, nodes):
+    async def test_s12_one_of_two_nodes_cannot_raise_a_nonce(self, session, nodes):
         false_node, correct_node, _ = nodes
         at = number(correct_node.chain.blocks[6])
         false_node.change, correct_node.change = saying(9), saying(3)
@@ -105,14 +105,14 @@ class TestWhatIsPinned:
 
         assert await state_of(session, *nodes).balances([COIN], at=at) == {COIN: 3}
 
-    async def test_one_of_two_is_not_enough(self, session, nodes):
+    async def test_pinned_balance_needs_reports_of_two_providers(self, session, nodes):
         at = number(nodes[0].chain.blocks[6])
         nodes[0].change, nodes[1].change = saying(9), away
 
         with pytest.raises(ChainUnavailable):
             await state_of(session, *nodes[:2]).balances([COIN], at=at)
 
-    async def test_each_provider_reports_for_itself(self, session, nodes):
+    async def test_each_provider_has_its_own_report(self, session, nodes):
         at = number(nodes[0].chain.blocks[6])
         nodes[0].change, nodes[1].change, nodes[2].change = saying(9), saying(3), away
 
@@ -150,7 +150,7 @@ class TestTheHighestNonce:
 
         assert await state_of(session, *nodes[:2]).highest_nonce(SIGNER) == 4
 
-    async def test_a_pool_that_is_behind_its_blocks_takes_nothing_away(self, session, nodes):
+    async def test_a_pool_behind_its_blocks_does_not_lower_the_nonce(self, session, nodes):
         for node in nodes[:2]:
             node.change = at_nonce(5, waiting=3)
 

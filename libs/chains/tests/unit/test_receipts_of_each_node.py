@@ -47,7 +47,7 @@ async def test_each_node_is_asked_and_named(session, nodes):
     assert all("secret-key" not in t.node for t in reports)
 
 
-async def test_a_silent_node_reports_nothing(session, nodes):
+async def test_a_silent_node_has_no_report(session, nodes):
     saying(nodes[0], "0x0")
     nodes[1].change = lambda *_: {"code": -32005, "message": "limit"}
     nodes[2].change = lambda method, params, answer: {"blockNumber": "0x0"}

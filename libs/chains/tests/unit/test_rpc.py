@@ -36,7 +36,7 @@ def answering(status=200, body=None):
 
 
 class TestBeforeCall:
-    async def test_is_asked_by_who_asks_and_before_every_request(self, session, serve):
+    async def test_is_called_before_every_request(self, session, serve):
         node, calls = await serve(), []
         urls = [node.url]
         rpc = Rpc.to_urls(
@@ -52,7 +52,7 @@ class TestBeforeCall:
 
         assert calls == [0, 0, 1, 2, 2]
 
-    async def test_what_it_raises_is_no_nodes_failure(self, session, serve):
+    async def test_its_exception_is_no_failure_of_a_node(self, session, serve):
         def forbid():
             raise PermissionError
 
@@ -134,7 +134,7 @@ class TestBatch:
 
 
 class TestRequestCoalescing:
-    async def test_what_is_asked_in_one_turn_is_one_request(self, session, serve):
+    async def test_calls_of_one_loop_turn_are_one_request(self, session, serve):
         node = await serve()
         rpc = rpc_of(session, node, coalesces_requests=True)
 
@@ -145,7 +145,7 @@ class TestRequestCoalescing:
         assert (chain_id, again, head["number"]) == ("0x7a69", "0x7a69", "0x0")
         assert node.requests == 1
 
-    async def test_who_asked_for_a_refusal_is_the_only_one_who_gets_it(self, session, serve):
+    async def test_refusal_of_one_call_does_not_affect_other_calls(self, session, serve):
         node = await serve()
         refusal = {"code": -32000, "message": "no"}
         node.change = lambda method, params, answer: refusal if method == "eth_chainId" else answer
@@ -158,7 +158,7 @@ class TestRequestCoalescing:
         assert isinstance(refused, NodeRefused)
         assert head["number"] == "0x0"
 
-    async def test_each_asks_alone_where_a_node_refuses_all(self, session, serve):
+    async def test_calls_are_sent_separately_where_a_node_refuses_the_batch(self, session, serve):
         node = await serve()
         error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "too large"}}
 
@@ -193,7 +193,7 @@ class TestRequestCoalescing:
 
         assert node.requests == 0
 
-    async def test_elsewhere_each_sends_its_own_request(self, session, serve):
+    async def test_is_off_by_default(self, session, serve):
         node = await serve()
         rpc = rpc_of(session, node)
 
@@ -215,7 +215,7 @@ class TestRequestCoalescing:
 
 
 class TestFailover:
-    async def test_another_node_answers_for_one_that_is_down_and_is_kept(self, session, serve):
+    async def test_node_that_replaces_a_failed_one_stays_in_use(self, session, serve):
         down, up = await serve(), await serve()
         down.reply = answering(status=503)
         rpc = rpc_of(session, down, up)
@@ -267,7 +267,7 @@ class TestFailover:
             rpc = rpc_of(session, hung, free, timeout_seconds=1)
             assert await rpc.call("eth_chainId") == "0x7a69"
 
-    async def test_what_all_nodes_refuse_is_a_refusal_and_not_asked_again(self, session, serve):
+    async def test_call_that_all_nodes_refuse_is_refused_after_one_round(self, session, serve):
         nodes = [await serve(), await serve()]
         for node in nodes:
             node.change = lambda *_: {"code": -32601, "message": "Method not found"}
@@ -330,7 +330,7 @@ class TestFailover:
 
 
 class TestSecondOpinion:
-    async def test_is_never_asked_of_the_provider_of_the_first(self, session, serve):
+    async def test_is_never_given_by_the_provider_of_the_first(self, session, serve):
         one, other = await serve(), await serve()
         rpc = rpc_of(session, one, other)
         first = {rpc.nodes[0].provider}

@@ -88,7 +88,7 @@ class TestSize:
         assert len(sent) < 16
 
     @pytest.mark.parametrize("encoding", COMPRESSED)
-    async def test_what_is_within_it_is_read_whole(self, session, serve, encoding):
+    async def test_response_within_the_limit_is_read_whole(self, session, serve, encoding):
         node = await serve()
         node.reply = compressed(encoding, filled(8 * MEGABYTE))
 
@@ -104,7 +104,7 @@ class TestSize:
         with pytest.raises(NodeUnreachable):
             await Node(node.url, session).call("eth_chainId")
 
-    async def test_nothing_but_brackets_is_not_unfolded(self, session, serve):
+    async def test_response_of_too_many_objects_is_not_parsed(self, session, serve):
         node = await serve()
 
         async def reply(_):
@@ -114,7 +114,7 @@ class TestSize:
         with pytest.raises(NodeUnreachable, match="objects"):
             await Node(node.url, session).call("eth_chainId")
 
-    async def test_many_answers_that_are_too_much_together_are_asked_for_in_parts(
+    async def test_answers_that_are_too_large_together_are_requested_in_parts(
         self, session, serve, at_most
     ):
         at_most(100_000)
@@ -125,7 +125,7 @@ class TestSize:
 
         assert len(found) == 40
 
-    async def test_one_that_is_too_large_does_not_affect_others(self, session, serve, at_most):
+    async def test_too_large_result_does_not_affect_other_calls(self, session, serve, at_most):
         at_most(100_000)
         node = await serve()
         node.change = lambda method, params, answer: (
@@ -161,7 +161,7 @@ class TestBatchesThatAreTooLong:
             pytest.param(geth, id="geth: the error is the first one's answer"),
         ],
     )
-    async def test_are_asked_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
+    async def test_are_sent_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
         node = await serve()
         sizes = limit_to(node, 100, refusal)
         client_node = Node(node.url, session)
@@ -216,7 +216,7 @@ class TestBatchesThatAreTooLong:
 
         assert await Node(node.url, session).batch([CHAIN_ID] * 30) == ["0x7a69"] * 30
 
-    async def test_what_belongs_together_is_never_asked_apart(self, session, serve):
+    async def test_calls_of_one_unit_are_never_in_two_batches(self, session, serve):
         node = await serve()
         sizes = limit_to(node, 100, erigon)
 

@@ -92,7 +92,7 @@ class TestSign:
         )
 
     @pytest.mark.parametrize("to", ["0x1234", "", "0x" + "00" * 21, "nobody"])
-    async def test_signs_for_addresses_alone(self, session, serve, to):
+    async def test_refuses_a_recipient_that_is_no_address(self, session, serve, to):
         with pytest.raises(ValueError):  # noqa: PT011  two kinds of words
             await sender_of(session, await serve()).sign(
                 Call(to, 0, b"", 21_000), nonce=0, fees=FEES
@@ -154,7 +154,7 @@ class TestBroadcast:
         assert [a.reaction for a in outcome.answers] == [Reaction.KNOWN]
         assert node.methods.count("eth_sendRawTransaction") == 1
 
-    async def test_a_lost_answer_about_an_unknown_hash_proves_nothing(self, session, serve):
+    async def test_a_lost_answer_about_an_unknown_hash_is_no_refusal(self, session, serve):
         node, other = await serve(), await serve()
         pool_node(node, lambda node, transaction_hash: transaction_hash)
         pool_node(other, refuse("no", has=False))

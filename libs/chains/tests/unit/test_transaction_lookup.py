@@ -89,7 +89,9 @@ async def test_a_transaction_is_where_the_node_reports_it(
     ],
     ids=["refused", "of another transaction", "no status", "no place"],
 )
-async def test_an_answer_that_is_no_report_comes_from_the_next_node(session, serve, node, receipt):
+async def test_an_answer_that_is_no_report_is_replaced_by_the_next_node(
+    session, serve, node, receipt
+):
     other = await serve()
     reporting(node, receipt=receipt)
     reporting(other, receipt=receipt_of("0x0"))
@@ -101,7 +103,7 @@ async def test_an_answer_that_is_no_report_comes_from_the_next_node(session, ser
     assert found[HASH].state is TransactionState.REVERTED
 
 
-async def test_without_a_node_nothing_is_known(session, node):
+async def test_lookup_fails_when_no_node_answers(session, node):
     reporting(node, receipt={"code": -32005, "message": "limit"})
 
     with pytest.raises(ChainUnavailable):

@@ -67,7 +67,7 @@ async def test_a_node_of_another_chain_does_not_count(session, serve):
     assert "it serves chain 1, not 31337" in str(failures[0])
 
 
-async def test_does_not_count_in_a_shared_request_either(session, serve):
+async def test_node_of_another_chain_does_not_count_in_a_shared_request(session, serve):
     wrong_node, ours = await serve(), await serve()
     wrong_node.change = of_chain(1)
     rpc = rpc_of(session, wrong_node, ours, coalesces_requests=True)
@@ -79,7 +79,7 @@ async def test_does_not_count_in_a_shared_request_either(session, serve):
     assert ours.methods.count("eth_chainId") == 1
 
 
-async def test_a_node_is_asked_for_its_chain_once_in_a_while(session, serve, monkeypatch):
+async def test_the_chain_of_a_node_is_verified_again_after_a_while(session, serve, monkeypatch):
     node = await serve()
     rpc = rpc_of(session, node)
 
@@ -93,7 +93,7 @@ async def test_a_node_is_asked_for_its_chain_once_in_a_while(session, serve, mon
         await rpc.call(*HEAD)
 
 
-async def test_a_node_that_has_had_enough_of_questions_is_not_asked_one_more(session, serve):
+async def test_a_node_that_limits_requests_is_not_verified_again(session, serve):
     node = await serve()
     rpc = rpc_of(session, node)
     await rpc.call(*HEAD)
@@ -107,7 +107,7 @@ async def test_a_node_that_has_had_enough_of_questions_is_not_asked_one_more(ses
 
 
 @pytest.mark.parametrize("gone", ["502", "closed", "slow"])
-async def test_a_node_that_was_away_may_come_back_as_another(session, serve, gone):
+async def test_a_node_that_was_unavailable_is_verified_again(session, serve, gone):
     node = await serve()
     rpc = rpc_of(session, node, timeout_seconds=0.2)
     await rpc.call(*HEAD)
@@ -140,7 +140,7 @@ async def test_the_first_check_logs_which_node_is_wrong(session, serve):
         await check_chain_id(rpc_of(session, ours, wrong_node), CHAIN)
 
 
-async def test_nothing_is_sent_to_another_chain(session, serve):
+async def test_transactions_are_not_sent_to_another_chain(session, serve):
     wrong_node = await serve()
     wrong_node.change = of_chain(1)
     sender = EvmSender(rpc_of(session, wrong_node), chain_id=CHAIN, private_key="0x" + "4b" * 32)
@@ -164,7 +164,7 @@ def reader_of(rpc):
     return EvmReader(rpc, depository=TREASURY, treasury=TREASURY, tokens=[], pace=PACE)
 
 
-async def test_another_chains_blocks_are_not_followed(session, serve):
+async def test_blocks_of_another_chain_are_not_followed(session, serve):
     node = await serve()
     genesis = to_block(Node("http://any", None), node.chain.blocks[0])
     node.chain.grow(1)

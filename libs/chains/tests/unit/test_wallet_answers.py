@@ -56,7 +56,7 @@ async def nodes(serve):
 
 
 @pytest.mark.parametrize("false_node", [0, 1])
-async def test_one_false_node_of_two_releases_nothing(session, nodes, false_node):
+async def test_two_nodes_that_differ_accept_no_signature(session, nodes, false_node):
     nodes[false_node].change = accepting
 
     with pytest.raises(NodesDiffer):
@@ -78,7 +78,7 @@ async def test_two_of_three_are_enough(session, nodes):
     assert await answer_of(session, *nodes) is WalletAnswer.ACCEPTED
 
 
-async def test_one_of_two_is_not_enough(session, nodes):
+async def test_accepted_signature_needs_reports_of_two_nodes(session, nodes):
     nodes[0].change, nodes[1].change = accepting, away
 
     with pytest.raises(ChainUnavailable):
@@ -133,7 +133,7 @@ async def test_the_only_provider_is_asked_at_its_head(session, nodes):
     assert nodes[0].methods == ["eth_getCode", "eth_call"]
 
 
-async def test_a_node_without_the_state_of_the_block_reports_nothing(session, nodes):
+async def test_a_node_without_the_state_of_the_block_has_no_report(session, nodes):
     """Its refusal is not the wallet's; otherwise two of them would refuse for it."""
 
     def refuses(method, params, answer):

@@ -107,10 +107,10 @@ class TestASafe:
             pytest.param(safe(call(5, MINE))[:-200], id="cut off"),
         ],
     )
-    def test_has_no_memo_elsewhere(self, data):
+    def test_has_no_memo_in_other_calls(self, data):
         assert memos(data, transfer(5)) == [None]
 
-    def test_proves_nothing_about_the_tokens_of_others(self):
+    def test_is_no_memo_for_tokens_of_others(self):
         """A contract with a Safe's interface may move tokens that others approved to it."""
         theirs = transfer(5, by=OTHER_WALLET)
 
@@ -243,11 +243,11 @@ class TestASmartAccount:
         assert memo_number(proven.memo) == 1
 
     @pytest.mark.parametrize("data", FORMS.values(), ids=FORMS.keys())
-    def test_a_call_of_an_unknown_sender_proves_nothing(self, data):
+    def test_a_call_of_an_unknown_sender_has_no_memo(self, data):
         assert memos(data, transfer(5)) == [None]
 
     @pytest.mark.parametrize("mode", ["ff" + "00" * 31, "fe" + "00" * 31, "01" + "ff" * 31])
-    def test_delegating_in_its_own_way_proves_nothing(self, mode):
+    def test_an_unknown_form_of_delegation_has_no_memo(self, mode):
         data = form(
             "execute(bytes32,bytes)",
             bytes.fromhex(mode),
@@ -308,7 +308,7 @@ class TestInABundle:
         expected = memos(bundle((WALLET, signed)), transfer(5), to=ENTRY_POINT)
         assert memos(data, transfer(5), to=ENTRY_POINT) == expected
 
-    def test_another_contract_than_the_entry_point_is_rejected(self):
+    def test_only_the_entry_point_can_call_it(self):
         """It might not check the wallet's signature."""
         data = bundle((WALLET, batch(call(5, MINE))))
 

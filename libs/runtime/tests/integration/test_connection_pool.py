@@ -98,7 +98,7 @@ class TestCancellation:
 
         assert lost == []
 
-    async def test_is_lost_by_psycopgs_pool_alone(self, plain_url: str) -> None:
+    async def test_is_lost_by_the_pool_of_psycopg(self, plain_url: str) -> None:
         """When psycopg fixes it, `acquire` need not compare the count of cancellations."""
         async with AsyncConnectionPool(
             plain_url, min_size=0, max_size=1, open=False, kwargs={"autocommit": True}
@@ -146,7 +146,7 @@ async def acquired(pool: ConnectionPool) -> Connection:
 
 
 class TestConnectionPool:
-    async def test_refuses_when_none_comes_back_in_time(self, a_pool: MakePool) -> None:
+    async def test_refuses_when_no_connection_is_released_in_time(self, a_pool: MakePool) -> None:
         pool = a_pool(timeout=timedelta(seconds=1))
         pool_connection = await asyncio.wait_for(pool.acquire(), 5)
 
@@ -155,7 +155,7 @@ class TestConnectionPool:
 
         await pool.release(pool_connection)
 
-    async def test_keeps_nothing_that_is_still_under_way(self, a_pool: MakePool) -> None:
+    async def test_closes_a_released_connection_in_pipeline_mode(self, a_pool: MakePool) -> None:
         pool = a_pool()
         busy = await pool.acquire()
         busy.pgconn.enter_pipeline_mode()

@@ -109,7 +109,7 @@ class TestConsume:
         assert arguments["auto_offset_reset"] == "earliest"
         assert arguments["session_timeout_ms"] == broker.settings.session_timeout_ms
 
-    async def test_what_the_relay_publishes_reaches_the_use_case(
+    async def test_published_messages_reach_the_use_case_in_order(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes = KeepNotes(engine)
@@ -124,7 +124,7 @@ class TestConsume:
         await relay.stop()
         assert await notes.stored() == [("a", n) for n in range(1, 51)]
 
-    async def test_what_comes_while_a_batch_is_handled_is_the_next_batch(
+    async def test_messages_received_during_a_batch_are_the_next_batch(
         self, broker: Broker, topic: Topic[Note]
     ) -> None:
         may_end, sizes = asyncio.Event(), list[int]()
@@ -142,7 +142,7 @@ class TestConsume:
 
         assert sizes == [1, len(others)]
 
-    async def test_messages_come_again_after_a_batch_that_failed(
+    async def test_messages_are_delivered_again_after_a_failed_batch(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes, failures = KeepNotes(engine), 1
@@ -160,7 +160,7 @@ class TestConsume:
             await until(lambda: _has_committed(subscriptions, len(others)))
 
     @pytest.mark.fault("K6", "K15")
-    async def test_k6_a_handler_that_raises_loses_nothing_and_holds_up_no_partition(
+    async def test_k6_failing_handler_loses_no_message_and_blocks_no_partition(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes, parking = KeepNotes(engine), FakeParking()
@@ -177,7 +177,7 @@ class TestConsume:
         assert {value for value, _ in parking.parked} == {poison, behind}
 
     @pytest.mark.fault("K7")
-    async def test_k7_garbage_is_parked_and_its_partition_goes_on(
+    async def test_k7_invalid_message_is_parked_and_its_partition_continues(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes, parking = KeepNotes(engine), FakeParking()
@@ -192,7 +192,7 @@ class TestConsume:
 
     @pytest.mark.fault("K7")
     @pytest.mark.parametrize("odd", [b"\xff", None])
-    async def test_k7_a_header_that_is_no_text_keeps_nothing_from_its_handler(
+    async def test_k7_message_with_a_binary_header_is_handled(
         self, broker: Broker, engine: Engine, topic: Topic[Note], odd: bytes | None
     ) -> None:
         notes, headers = KeepNotes(engine), [("odd", odd)]
@@ -364,7 +364,7 @@ class TestConsume:
 
 class TestWatchdog:
     @pytest.mark.fault("K17")
-    async def test_k17_notices_a_client_that_fetches_and_returns_nothing(
+    async def test_k17_detects_a_client_that_fetches_and_returns_no_messages(
         self, broker: Broker, topic: Topic[Note]
     ) -> None:
         """An unknown error ends aiokafka's heartbeat permanently; its fetches continue."""
@@ -409,7 +409,7 @@ class TestTopics:
 
 class TestRelayWithoutItsBroker:
     @pytest.mark.fault("K13")
-    async def test_k13_rows_wait_while_nothing_answers(self, engine: Engine) -> None:
+    async def test_k13_rows_wait_while_no_broker_answers(self, engine: Engine) -> None:
         nowhere = KafkaSettings(bootstrap_servers="127.0.0.1:1")
         await decide(engine, outgoing())
 

@@ -54,7 +54,7 @@ class TestAStatementAlone:
         async with reading(engine) as connection:
             assert await connection.scalar(sql("SELECT count(*) FROM note")) == 1
 
-    async def test_is_all_or_nothing(self, engine: Engine) -> None:
+    async def test_is_atomic(self, engine: Engine) -> None:
         fails = sql(
             "INSERT INTO note (thing) SELECT 'x' FROM generate_series(0, 1) n WHERE 1 / n > 0"
         )
@@ -78,7 +78,7 @@ class TestAStatementAlone:
 
 
 class TestTransaction:
-    async def test_is_all_or_nothing(self, engine: Engine) -> None:
+    async def test_is_atomic(self, engine: Engine) -> None:
         async def fail() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(sql("INSERT INTO note (thing) VALUES ('x')"))
@@ -204,7 +204,7 @@ class TestWhatLeavesTogether:
         async with reading(engine) as connection:
             assert await connection.scalar(COUNT) == 3
 
-    async def test_what_is_asked_sees_what_was_posted_before_and_in_order(
+    async def test_query_sees_statements_posted_before_it(
         self, engine: Engine, round_trips: list[int]
     ) -> None:
         async with transaction(engine) as connection:
@@ -230,7 +230,7 @@ class TestWhatLeavesTogether:
         assert [each.changed for each in (*early, all_of_them, none)] == [1, 1, 1, 3, 0]
         assert round_trips == [1 + 3 + 1, 2 + 1]
 
-    async def test_a_transaction_that_asks_nothing_does_not_begin(
+    async def test_a_transaction_without_statements_does_not_begin(
         self, engine: Engine, round_trips: list[int]
     ) -> None:
         async with transaction(engine):
@@ -239,7 +239,7 @@ class TestWhatLeavesTogether:
         assert round_trips == []
 
     @pytest.mark.parametrize("asks", [True, False], ids=["asking", "committing"])
-    async def test_what_was_posted_wrongly_is_raised_as_it_is_and_undoes_all(
+    async def test_error_of_a_posted_statement_is_raised_and_rolls_back(
         self, engine: Engine, *, asks: bool
     ) -> None:
         async def post_wrongly() -> None:
@@ -270,7 +270,7 @@ class TestWhatLeavesTogether:
 
     @pytest.mark.parametrize("has_left", [False, True], ids=["waiting", "written"])
     @pytest.mark.fault("K9")
-    async def test_k9_a_connection_lost_before_commit_keeps_nothing_of_what_was_posted(
+    async def test_k9_connection_lost_before_commit_rolls_posted_statements_back(
         self, engine: Engine, database: Database, *, has_left: bool
     ) -> None:
         async def lose_connection() -> None:

@@ -146,7 +146,7 @@ QUESTIONS: Final = {
 }  # fmt: skip
 
 
-async def test_every_statement_touches_what_it_asks_for_alone(
+async def test_every_statement_reads_only_the_rows_of_its_result(
     readers: Readers, engine: Engine
 ) -> None:
     assert await readers.among(QUESTIONS, History(engine, TABLES, FILL)) == {}

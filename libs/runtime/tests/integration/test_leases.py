@@ -84,7 +84,7 @@ class TestLease:
         assert not mine.is_held
 
     @pytest.mark.fault("M9")
-    async def test_m9_runs_out_for_its_holder_by_the_clock_of_the_loop_alone(
+    async def test_m9_expires_for_its_holder_only_by_the_clock_of_the_loop(
         self, engine: Engine
     ) -> None:
         """The host's clocks do not matter, because they stand still in this test."""
@@ -96,7 +96,7 @@ class TestLease:
         with later_in_the_loop(HOUR_SECONDS):
             assert not lease.is_held
 
-    async def test_its_epoch_grows_with_every_change_of_hands(self, engine: Engine) -> None:
+    async def test_epoch_grows_with_every_acquisition(self, engine: Engine) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
         await mine.acquire()
         await mine.release()

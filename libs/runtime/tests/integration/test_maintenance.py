@@ -99,7 +99,7 @@ class TestMakeDays:
         assert await scalar(engine, "SELECT count(*) FROM outbox_default") == 0
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
 
-    async def test_the_numbering_goes_on_in_a_new_day(
+    async def test_ids_continue_in_a_new_day(
         self, engine: Engine, maintenance: Maintenance
     ) -> None:
         await decide(engine, outgoing(version=1))

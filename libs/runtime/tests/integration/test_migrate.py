@@ -121,7 +121,7 @@ class TestMigrate:
         assert migrated == [("0001", "Make the shared tables.")]
         assert {"outbox", "inbox", "alembic_version"} <= tables(database)
 
-    def test_nothing_of_a_failed_revision_stays(self, migrations: Path, database: Database) -> None:
+    def test_failed_revision_leaves_no_tables(self, migrations: Path, database: Database) -> None:
         (migrations / "versions/0002_broken.py").write_text(BROKEN)
 
         replica = start(migrations, database)
@@ -130,7 +130,7 @@ class TestMigrate:
         assert replica.returncode != 0
         assert "half" not in tables(database)
 
-    def test_what_has_rows_has_statistics_afterwards(
+    def test_tables_with_rows_are_analyzed_after_migration(
         self, migrations: Path, database: Database
     ) -> None:
         (migrations / "versions/0002_filled.py").write_text(FILLED)

@@ -138,15 +138,13 @@ APPROVE = "POST /approvals/{id}/approve"
 
 class TestWhoMay:
     @pytest.mark.parametrize("name", ["nobody", "gus"])
-    async def test_an_unknown_or_deactivated_token_opens_nothing(
-        self, port: Port, name: str
-    ) -> None:
+    async def test_an_unknown_or_deactivated_token_is_refused(self, port: Port, name: str) -> None:
         assert (await port.ask(name, "/notes/1"))[0] == 401
         assert (await port.ask(name, "/notes", method="GET"))[0] == 401
         assert await port.written() == []
         assert await port.log() == []
 
-    async def test_a_viewer_reads_and_orders_nothing(self, port: Port) -> None:
+    async def test_a_viewer_can_read_and_not_order(self, port: Port) -> None:
         assert (await port.ask("vic", "/notes", method="GET"))[0] == 200
         for path in ("/notes/1", "/nothing", "/hooks"):
             assert (await port.ask("vic", path))[0] == 403
@@ -161,7 +159,7 @@ class TestWhoMay:
             ("vic", APPROVE, "refused"),
         }
 
-    async def test_a_service_reaches_the_routes_for_services_alone(self, port: Port) -> None:
+    async def test_a_service_can_use_only_the_routes_for_services(self, port: Port) -> None:
         assert (await port.ask("api", "/hooks"))[0] == 200
         for method, path in (("GET", "/notes"), ("GET", "/audit"), ("POST", "/notes/1")):
             assert (await port.ask("api", path, method=method))[0] == 403
@@ -245,12 +243,12 @@ class TestTheLog:
 
 
 class TestApproval:
-    async def test_one_operator_is_enough_up_to_the_amount(self, port: Port) -> None:
+    async def test_one_operator_may_order_up_to_the_amount(self, port: Port) -> None:
         assert (await port.ask("ann", f"/notes/{LARGE}"))[0] == 200
         assert (await port.ask("ann", f"/notes/{LARGE + 1}"))[0] == 202
         assert await port.written() == [("ann", LARGE)]
 
-    async def test_another_operator_carries_it_out_once(self, port: Port) -> None:
+    async def test_approval_by_a_second_operator_executes_the_order_once(self, port: Port) -> None:
         id = await port.proposed()
         [listed] = (await port.ask("vic", "/approvals", method="GET"))[1]["approvals"]
         assert (listed["id"], listed["proposed_by"], listed["why"], listed["reason"]) == (
@@ -286,7 +284,7 @@ class TestApproval:
         assert listed == ids
 
     @pytest.mark.parametrize(("action", "expected"), [(WRITE, 2), ("POST /nothing", 0)])
-    async def test_those_of_one_action_are_listed(
+    async def test_proposals_can_be_listed_by_action(
         self, port: Port, action: str, expected: int
     ) -> None:
         for _ in range(2):
@@ -314,7 +312,7 @@ class TestApproval:
         path = f"/approvals?{urlencode(query)}"
         assert (await port.ask("vic", path, method="GET"))[0] == 400
 
-    async def test_one_is_shown_whatever_became_of_it(self, port: Port) -> None:
+    async def test_proposal_is_shown_in_every_state(self, port: Port) -> None:
         id = await port.proposed()
         before = (await port.ask("vic", f"/approvals/{id}", method="GET"))[1]["approval"]
         await port.approve(id, by="ben")

@@ -90,7 +90,7 @@ class TestPostgresParking:
         assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
     @pytest.mark.fault("K9")
-    async def test_k9_parks_a_message_that_comes_again_once(self, consumption: Consumption) -> None:
+    async def test_k9_parks_a_repeated_message_once(self, consumption: Consumption) -> None:
         await consumption.consumer.receive([a_record(version=1), a_record(version=2)])
 
         assert len(await consumption.parked()) == 3
@@ -101,7 +101,7 @@ class TestPostgresParking:
 
         assert {p["key"] for p in await consumption.parked()} == {"a"}
 
-    async def test_one_is_shown_by_its_id_whatever_became_of_it(
+    async def test_parked_message_is_shown_by_its_id_in_every_state(
         self, consumption: Consumption
     ) -> None:
         await consumption.consumer.receive([a_record(version=1)])
@@ -141,7 +141,7 @@ class TestGuarding:
         assert await consumption.notes.stored() == [("b", 1), ("c", 1), ("d", 1)]
         assert [p["is_behind"] for p in await consumption.parked()] == [False, True, True, True]
 
-    async def test_what_waits_and_cannot_be_read_keep_their_order(
+    async def test_waiting_and_unreadable_messages_keep_their_order(
         self, consumption: Consumption
     ) -> None:
         consumption.notes.poison = set()
@@ -150,9 +150,7 @@ class TestGuarding:
 
         assert [p["is_behind"] for p in await consumption.parked()][3:] == [True, False]
 
-    async def test_what_came_before_one_that_cannot_be_read_is_not_behind_it(
-        self, engine: Engine
-    ) -> None:
+    async def test_message_before_an_unreadable_one_is_not_behind_it(self, engine: Engine) -> None:
         consumption = Consumption(engine)
 
         await consumption.consumer.receive(
@@ -162,7 +160,7 @@ class TestGuarding:
         assert sorted(await consumption.notes.stored()) == [("a", 1), ("b", 1)]
         assert [p["is_behind"] for p in await consumption.parked()] == [False]
 
-    async def test_what_fails_behind_a_parked_message_waits_behind_it(
+    async def test_message_that_fails_behind_a_parked_one_waits_behind_it(
         self, consumption: Consumption
     ) -> None:
         await consumption.consumer.receive([a_record(version=4)])
@@ -216,7 +214,9 @@ class TestRelease:
         assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
     @pytest.mark.fault("K8")
-    async def test_nothing_runs_before_a_confirmation(self, consumption: Consumption) -> None:
+    async def test_release_without_a_confirmed_message_handles_none(
+        self, consumption: Consumption
+    ) -> None:
         consumption.notes.poison = set()
 
         assert await consumption.releasing() is False

@@ -53,7 +53,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
     return Subject(a_parking(engine), engine)
 
 
-async def test_nothing_is_held_at_first(subject: Subject) -> None:
+async def test_new_consumer_holds_no_keys(subject: Subject) -> None:
     assert await subject.held([b"a", b"b"]) == frozenset()
     await subject.handle(a_record("a"), a_record("b"))
     assert await subject.parked() == []
@@ -98,7 +98,7 @@ async def test_a_long_reason_is_cut(subject: Subject) -> None:
     assert await subject.parked() == [(b"{", "x" * REASON_MAX)]
 
 
-async def test_what_was_read_from_the_outbox_is_verified(subject: Subject) -> None:
+async def test_records_of_the_outbox_are_verified(subject: Subject) -> None:
     records = [a_record("a"), a_record("b")]
 
     assert list(await subject.parking.verified(NOTES.name, records)) == records

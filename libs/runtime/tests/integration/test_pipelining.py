@@ -41,9 +41,7 @@ class TestWhatIsPrepared:
             assert await connection.scalar(PREPARED, {"like": "%|| 'often'"}) == 1
             assert await connection.scalar(PREPARED, {"like": "%|| 'once'"}) == 0
 
-    async def test_what_a_failure_kept_from_being_prepared_is_prepared_the_next_time(
-        self, engine: Engine
-    ) -> None:
+    async def test_statement_skipped_by_a_failure_is_prepared_later(self, engine: Engine) -> None:
         fails, works = sql("SELECT 1 / :zero"), sql("SELECT :ten + 0 AS ten")
 
         for _ in range(2 * OFTEN_ENOUGH):
@@ -79,7 +77,7 @@ class TestWhatIsPrepared:
             finally:
                 migration.execute("DROP TABLE settler.changing")
 
-    async def test_what_was_about_to_be_prepared_when_another_failed_works_afterwards(
+    async def test_statement_due_for_preparation_at_a_failure_works_later(
         self, engine: Engine
     ) -> None:
         works, fails = sql("SELECT :n + 1 AS n"), sql("SELECT 1 / :zero AS n")
@@ -132,7 +130,7 @@ async def test_more_than_fits_into_a_socket_passes_both_ways(engine: Engine) -> 
     assert [rows.one().text == large for rows in answers] == [True] * 3
 
 
-async def test_a_statement_that_is_not_run_reports_nothing(engine: Engine) -> None:
+async def test_a_statement_that_is_not_run_raises_no_error(engine: Engine) -> None:
     """The first failure is raised, not that of statements that it prevented."""
     async with reading(engine) as connection:
         with pytest.raises(psycopg.Error) as caught:
@@ -176,7 +174,7 @@ async def test_two_tasks_do_not_take_each_others_answers(engine: Engine) -> None
     assert (first.one().me, second.one().me) == (1, 2)
 
 
-async def test_what_is_found_wrong_at_the_end_of_a_statement_alone_is_raised(
+async def test_deferred_violation_of_a_lone_statement_is_raised(
     engine: Engine, database: Database
 ) -> None:
     with psycopg.connect(database.superuser_url, autocommit=True) as schema:

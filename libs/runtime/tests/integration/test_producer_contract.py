@@ -113,7 +113,9 @@ async def test_delivers_with_headers_and_in_order_within_a_key(subject: Subject)
     assert {tuple(one.headers) for one in delivered} == {HEADERS}
 
 
-async def test_returns_what_is_too_large_and_delivers_the_rest(subject: Subject) -> None:
+async def test_producer_returns_too_large_messages_and_delivers_the_others(
+    subject: Subject,
+) -> None:
     large = subject.message(LARGE, b"x" * 3_000_000)
     sent = [subject.message(b"a"), large, subject.message(b"b")]
 
@@ -135,7 +137,7 @@ async def test_delivers_again_once_it_was_discarded_after_a_failure(subject: Sub
     assert {one.key for one in await subject.delivered(2)} == {b"a", b"lost"}
 
 
-async def test_publishes_nothing_while_a_transaction_is_open(
+async def test_refuses_to_publish_while_a_transaction_is_open(
     subject: Subject, engine: Engine
 ) -> None:
     await subject.producer.publish([subject.message(b"a")])
@@ -145,5 +147,5 @@ async def test_publishes_nothing_while_a_transaction_is_open(
             await subject.producer.publish([subject.message(b"b")])
 
 
-async def test_discarding_what_never_began_does_nothing(subject: Subject) -> None:
+async def test_discarding_an_unused_producer_succeeds(subject: Subject) -> None:
     await subject.producer.discard()

@@ -78,7 +78,7 @@ class TestPublishBatch:
         assert await relay.publish_batch() == 2
         assert producer.delivered == [b"w", b"w", b"x"]
 
-    async def test_leaves_a_row_that_is_too_large_to_the_sweep_and_goes_on(
+    async def test_skips_a_row_that_is_too_large_and_publishes_the_others(
         self, engine: Engine
     ) -> None:
         producer = FakeProducer(too_large=b"b")
@@ -124,7 +124,7 @@ class TestPublishBatch:
         async with engine.connect() as connection:
             assert await connection.scalar(sql("SELECT epoch FROM lease")) == 2
 
-    async def test_marks_nothing_when_it_is_cancelled_while_publishing(
+    async def test_marks_no_rows_when_it_is_cancelled_while_publishing(
         self, engine: Engine
     ) -> None:
         relay = Relay(engine, HangingProducer(), holder="a")

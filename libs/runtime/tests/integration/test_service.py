@@ -328,7 +328,7 @@ class TestOperators:
 
 
 class TestTasks:
-    async def test_one_that_fails_again_and_again_ends_the_process(self, url: str) -> None:
+    async def test_task_that_fails_repeatedly_ends_the_process(self, url: str) -> None:
         async def broken(_: Beat) -> None:
             raise ZeroDivisionError
 
@@ -366,7 +366,7 @@ class TestTasks:
 
         assert ended.is_set()
 
-    async def test_one_replica_leads(self, url: str) -> None:
+    async def test_task_of_a_leader_runs_in_one_replica(self, url: str) -> None:
         led: list[str] = []
 
         async def lead(beat: Beat, lease: object) -> None:

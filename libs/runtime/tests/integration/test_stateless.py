@@ -22,7 +22,7 @@ async def hello(_: Request) -> Response:
     return PlainTextResponse("hello")
 
 
-async def test_it_serves_and_reports_its_health_until_it_is_stopped() -> None:
+async def test_process_serves_and_reports_its_health_until_it_is_stopped() -> None:
     internal, port, closed = free_port(), free_port(), asyncio.Event()
     process = Stateless("test", host="127.0.0.1", internal_port=internal, log_level="INFO")
     process.serve(Starlette(routes=[Route("/", hello)]), port=port)
@@ -53,7 +53,7 @@ async def test_it_serves_and_reports_its_health_until_it_is_stopped() -> None:
     assert closed.is_set()
 
 
-async def test_a_port_that_is_taken_is_an_error() -> None:
+async def test_a_port_in_use_is_an_error() -> None:
     port = free_port()
     first = Stateless("test", host="127.0.0.1", internal_port=port, log_level="INFO")
     running = asyncio.create_task(first.run())

@@ -56,7 +56,7 @@ class TestSweep:
         assert await consumption.notes.stored() == [("a", n) for n in range(1, 6)]
         assert await consumption.watermark() == 5
 
-    async def test_waits_five_times_to_find_nothing(
+    async def test_has_five_round_trips_without_messages(
         self, consumption: Consumption, engine: Engine, round_trips: list[int]
     ) -> None:
         await consumption.sweep()

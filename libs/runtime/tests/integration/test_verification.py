@@ -93,7 +93,7 @@ class TestVerification:
             {"position": Position("api", 3, 1)},
         ],
     )
-    async def test_a_record_that_differs_from_the_outbox_does_nothing(
+    async def test_a_record_that_differs_from_the_outbox_has_no_effect(
         self, consumption: Consumption, changes: dict[str, object]
     ) -> None:
         real, other = await consumption.sent("a", "b")
@@ -103,7 +103,7 @@ class TestVerification:
         assert await consumption.notes.stored() == [("b", 1)]
         assert [row["state"] for row in await consumption.unverified()] == ["unverified"]
 
-    async def test_it_delays_no_real_message_of_its_key_or_id(
+    async def test_forged_message_delays_no_real_message_of_its_key_or_id(
         self, consumption: Consumption
     ) -> None:
         forged = [a_received("a"), replace(a_received("a"), value=b"{")]
@@ -114,7 +114,7 @@ class TestVerification:
         assert await consumption.notes.stored() == [("a", 1)]
         assert await consumption.operator.list_parked(state="parked", topic=None) == []
 
-    async def test_one_that_fails_before_it_is_marked_holds_no_key(
+    async def test_forged_message_that_fails_unmarked_holds_no_key(
         self, consumption: Consumption
     ) -> None:
         consumption.notes.poison = {"a"}
@@ -140,7 +140,7 @@ class TestVerification:
         assert not consumption.consumer.has_stopped
         assert await consumption.marks() == 1
 
-    async def test_a_message_of_a_future_that_a_restore_lost_does_nothing(
+    async def test_a_message_that_a_restore_removed_has_no_effect(
         self, consumption: Consumption
     ) -> None:
         (lost,) = await consumption.sent("a")
@@ -164,7 +164,7 @@ class TestVerification:
         assert await consumption.notes.stored() == [("a", 1)]
 
     @pytest.mark.parametrize("is_known", [False, True], ids=["stored alone", "known before"])
-    async def test_what_the_watermark_has_passed_is_a_duplicate_and_counted(
+    async def test_message_before_the_watermark_counts_as_a_duplicate(
         self, consumption: Consumption, *, is_known: bool
     ) -> None:
         before = skipped()

@@ -64,7 +64,7 @@ class TestACommit:
         assert await woken(wake)
         assert await is_not_woken(other)
 
-    async def test_wakes_everybody_who_waits_for_it(self, engine: Engine, url: str) -> None:
+    async def test_wakes_every_waiter(self, engine: Engine, url: str) -> None:
         wakes = Wakes(engine, SecretStr(url), service="settler")
         engine.wake_listener, two = wakes.wake_all, [wakes.on(OUTBOX) for _ in range(2)]
 
@@ -160,7 +160,7 @@ class TestOtherProcesses:
             assert await woken(theirs)
             assert await is_not_woken(mine)
 
-    async def test_of_another_service_are_left_alone(self, engine: Engine, url: str) -> None:
+    async def test_of_another_service_are_not_notified(self, engine: Engine, url: str) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
             api = Wakes(engine, SecretStr(url), service="api")
             engine.wake_listener, mine, theirs = api.wake_all, here.on("it"), there.on("it")

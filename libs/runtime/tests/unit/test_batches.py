@@ -76,7 +76,7 @@ class TestBatches:
         assert usecase.done == [("2", 1)]
         assert [reason for _, reason in parking.parked] == [BEHIND]
 
-    async def test_parks_nothing_while_the_database_is_down(self) -> None:
+    async def test_parks_no_message_while_the_database_is_down(self) -> None:
         async def down(_: Sequence[Envelope[Note]]) -> None:
             raise Unavailable("postgres")
 

@@ -21,7 +21,7 @@ def run(**environment: str) -> int:
 
 
 class TestCrashpoint:
-    def test_does_nothing_without_its_variables(self) -> None:
+    def test_has_no_effect_without_its_variables(self) -> None:
         assert run() == 0
 
     def test_ends_the_process_the_nth_time(self, tmp_path: Path) -> None:

@@ -28,15 +28,15 @@ def test_requests_the_needed_fields() -> None:
     assert limits_after(soft=128, hard=512, wanted=256) == [256, 256, 512]
 
 
-def test_takes_what_there_is() -> None:
+def test_file_limit_is_raised_to_the_hard_limit() -> None:
     assert limits_after(soft=128, hard=512, wanted=1024) == [512, 512, 512]
 
 
-def test_gives_nothing_back() -> None:
+def test_file_limit_is_never_lowered() -> None:
     assert limits_after(soft=512, hard=512, wanted=256) == [256, 512, 512]
 
 
-def test_keeps_what_it_has_where_the_system_refuses_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_increase_leaves_the_file_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise ValueError("current limit exceeds maximum limit")
 

@@ -18,7 +18,7 @@ from tests.plugins.internal_port import internal_port
 
 
 @pytest.mark.fault("M11")
-async def test_a_request_that_never_ends_keeps_the_process_from_nothing(
+async def test_a_request_that_never_ends_does_not_delay_the_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(internal, "STOP_SECONDS", 0.1)

@@ -34,7 +34,7 @@ def settings(**members: object) -> KafkaSettings:
     return KafkaSettings.model_validate({"bootstrap_servers": "k:9092"} | members)
 
 
-def test_nothing_is_encrypted_unless_asked_for() -> None:
+def test_connections_are_plain_by_default() -> None:
     assert connection_options(settings()) == {
         "bootstrap_servers": ["k:9092"],
         "security_protocol": "PLAINTEXT",

@@ -49,7 +49,7 @@ def dropped(process: subprocess.Popen[bytes], done: Path) -> int:
     return int(done.read_text())
 
 
-def test_m11_a_pipe_that_is_not_read_holds_nothing_up(done: Path) -> None:
+def test_m11_unread_pipe_does_not_block_the_process(done: Path) -> None:
     reading, writing = os.pipe()
     process = logging_to(writing, done)
     os.close(writing)
@@ -61,7 +61,7 @@ def test_m11_a_pipe_that_is_not_read_holds_nothing_up(done: Path) -> None:
     assert all(json.loads(line)["service"] == "settler" for line in lines)
 
 
-def test_m11_a_pipe_whose_reader_is_gone_holds_nothing_up(done: Path) -> None:
+def test_m11_pipe_without_a_reader_does_not_block_the_process(done: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     process = logging_to(writing, done)

@@ -40,7 +40,7 @@ class TestResting:
 
         assert rests == [1.0]
 
-    async def test_one_that_worked_for_long_is_not_away_for_long(self, rests: list[float]) -> None:
+    async def test_pause_after_long_work_is_limited(self, rests: list[float]) -> None:
         loop = LoopPacing()
 
         for _ in range(4):  # without a new start
@@ -48,7 +48,7 @@ class TestResting:
 
         assert rests[-1] == PAUSE_SECONDS_MAX
 
-    async def test_one_with_a_waiting_caller_does_not_pause(self, rests: list[float]) -> None:
+    async def test_loop_with_a_waiting_caller_does_not_pause(self, rests: list[float]) -> None:
         loop = LoopPacing(timedelta(0))
         loop.begin()
 

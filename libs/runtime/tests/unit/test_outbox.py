@@ -62,7 +62,7 @@ def test_a_body_made_of_its_members_is_the_one_that_is_read() -> None:
     assert set(dict(made)) == set(SwapRequested.model_fields)
 
 
-def test_what_it_cannot_render_is_an_error() -> None:
+def test_unsupported_type_cannot_be_rendered() -> None:
     class Odd(Message):
         amount: complex
 

@@ -16,7 +16,7 @@ OTHERS = (
 
 
 @pytest.mark.parametrize(("environment", "verdict"), [("live", "blocked"), ("test", "clear")])
-async def test_a_rehearsed_recipient_is_blocked_in_live_alone(
+async def test_a_rehearsed_recipient_is_blocked_only_in_live(
     environment: str, verdict: str
 ) -> None:
     verdicts = await RehearsalAddresses(environment=environment).screen([LOST, *OTHERS])

@@ -13,7 +13,7 @@ class TestSql:
         assert statement.ordered({"a": 1, "b": 2}) == [2, 1]
 
     @pytest.mark.parametrize("text", ["SELECT '12:30'", "SELECT x::text", "SELECT 'a:b'"])
-    def test_leaves_other_colons_alone(self, text: str) -> None:
+    def test_does_not_change_other_colons(self, text: str) -> None:
         assert sql(text) == Statement(text, ())
 
     def test_a_missing_value_is_an_error(self) -> None:
@@ -22,7 +22,7 @@ class TestSql:
 
 
 class TestRows:
-    def test_one_is_exactly_one(self) -> None:
+    def test_one_requires_exactly_one_row(self) -> None:
         assert Rows([("x",)], 1).one() == ("x",)
         assert Rows([], 0).one_or_none() is None
         for rows in ([], [("x",), ("y",)]):

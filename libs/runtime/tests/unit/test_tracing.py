@@ -69,7 +69,7 @@ def test_a_message_about_a_swap_is_a_child_of_the_request_that_created_it(
     assert span.parent_id == tracing.request_span_id(SWAP.int)
 
 
-def test_what_a_consumer_does_is_a_child_of_the_message_and_a_parent_of_its_own(
+def test_processing_span_is_a_child_of_its_message_and_the_parent_of_new_ones(
     recorded: Recorded,
 ) -> None:
     message, later = outgoing(SWAP), outgoing(SWAP, "b")
@@ -106,7 +106,7 @@ def test_a_failure_is_recorded_and_raised(recorded: Recorded) -> None:
     assert recorded.of("process notes.v1").error == "ValueError"
 
 
-def test_without_a_recorder_nothing_happens() -> None:
+def test_tracing_without_a_recorder_has_no_effect() -> None:
     tracing.messages_created([outgoing(SWAP)])
     with tracing.processing("notes.v1", "test", []), tracing.calling("x", None, {}) as headers:
         assert headers == {}
@@ -210,7 +210,7 @@ def silent_port() -> Iterator[int]:
         yield one.getsockname()[1]
 
 
-async def test_a_collector_that_does_not_answer_delays_nothing(silent_port: int) -> None:
+async def test_a_collector_that_does_not_answer_delays_no_work(silent_port: int) -> None:
     """A span that finds the queue full is dropped: no work waits for the collector."""
     before = _dropped("queue full")
     export = export_spans("settler", f"http://127.0.0.1:{silent_port}", ratio=1.0, version="v1")

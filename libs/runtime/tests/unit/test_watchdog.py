@@ -60,7 +60,7 @@ class TestWatchdog:
 
         assert watchdog.problems() == {}
 
-    async def test_its_silence_is_measured_also_while_kafka_is_away(self) -> None:
+    async def test_silence_is_measured_also_while_kafka_is_unavailable(self) -> None:
         consumer = a_consumer()
         watchdog = a_watchdog(consumer, kafka_is_available=False)
         assert consumer.joining_since is not None

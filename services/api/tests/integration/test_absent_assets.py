@@ -118,7 +118,7 @@ async def test_a_swap_keeps_its_deposit_address(deployments: Deployments) -> Non
     assert await api.rows("SELECT deposit_address FROM swap") == [address]
 
 
-async def test_no_deposit_is_offered_that_nothing_watches_for(deployments: Deployments) -> None:
+async def test_deposit_actions_of_absent_assets_are_not_offered(deployments: Deployments) -> None:
     app = await deployments.before.an_app()
     swap = await a_created_swap(deployments.before, app)
     api = await deployments.after(without(SOURCE))

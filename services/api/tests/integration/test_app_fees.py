@@ -151,9 +151,7 @@ class TestEntries:
     @pytest.mark.parametrize(
         "query", ["network=ETHEREUM_DEVNET", "token=ETH", "network=NONE&token=ETH", "kind=other"]
     )
-    async def test_refuse_a_filter_that_names_nothing(
-        self, api: Harness, owner: Person, query: str
-    ) -> None:
+    async def test_refuse_an_invalid_filter(self, api: Harness, owner: Person, query: str) -> None:
         app_id = await owner.an_app()
 
         refused = await owner.get(f"/apps/{app_id}/fees/entries?{query}")
@@ -162,7 +160,7 @@ class TestEntries:
 
 
 @pytest.mark.parametrize("path", ["fees", "fees/entries"])
-async def test_are_of_one_app_and_for_every_member(
+async def test_fees_of_an_app_are_shown_to_every_member_and_to_no_other_organization(
     api: Harness, owner: Person, database: Database, path: str
 ) -> None:
     app_id, outsider = await owner.an_app(), await an_owner(api)

@@ -30,7 +30,7 @@ async def _limits(member: Person, app_id: UUID | str) -> dict[str, Any]:
     return limits
 
 
-async def test_are_those_of_the_deployment_where_the_app_has_none(api: Harness) -> None:
+async def test_app_without_limits_has_those_of_the_deployment(api: Harness) -> None:
     owner = await an_owner(api)
 
     limits = await _limits(owner, await owner.an_app())
@@ -48,7 +48,7 @@ async def test_are_those_of_the_deployment_where_the_app_has_none(api: Harness) 
     assert limits["is_lifted"] is False
 
 
-async def test_are_the_apps_own_where_an_operator_set_some(api: Harness) -> None:
+async def test_limits_set_by_an_operator_are_shown(api: Harness) -> None:
     app = await api.an_app(is_lifted=True, creates=7, ceiling_factor=3, pending_swaps=5)
 
     limits = await _limits(await _member_of(api, app), app.id)
@@ -59,7 +59,7 @@ async def test_are_the_apps_own_where_an_operator_set_some(api: Harness) -> None
     assert limits["is_lifted"] is True
 
 
-async def test_count_what_waits_for_money_of_this_app_alone(api: Harness) -> None:
+async def test_unpaid_swaps_are_counted_per_app(api: Harness) -> None:
     await api.parts.funding.offers.deposit_addresses.refresh()
     app, other = await api.an_app(), await api.an_app()
     public = await api.another_key(app, KeyKind.PUBLISHABLE)
@@ -76,7 +76,7 @@ async def test_count_what_waits_for_money_of_this_app_alone(api: Harness) -> Non
     assert sum(waiting.values()) == 1
 
 
-async def test_are_for_every_role_and_no_other_organization(api: Harness) -> None:
+async def test_limits_are_shown_to_every_role_and_to_no_other_organization(api: Harness) -> None:
     owner, outsider = await an_owner(api), await an_owner(api)
     app_id = await owner.an_app()
     viewer = await a_colleague(owner, Role.VIEWER)

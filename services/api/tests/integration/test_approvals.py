@@ -84,7 +84,7 @@ class TestAShortAllowance:
         assert [deposit[name] for name in nothing] == [None] * len(nothing)
         assert api.chains.allowances_asked == [("ETHEREUM_DEVNET", USDC, WALLET, DEPOSITORY)]
 
-    async def test_is_asked_once_and_the_same_in_every_view(self, api: Harness, app: App) -> None:
+    async def test_is_requested_once_and_equal_in_every_view(self, api: Harness, app: App) -> None:
         swap_id = await a_swap(api, app)
 
         [item, _] = await steps(api, app, swap_id, source_address=WALLET)
@@ -189,7 +189,7 @@ class TestNoApproval:
             ({"source_token": "ETH", "amount": 1}, {"source_address": WALLET}),
         ],
     )
-    async def test_is_read_where_no_wallet_is_named_or_nothing_is_pulled(
+    async def test_is_looked_up_without_a_wallet_or_a_pulled_token(
         self, api: Harness, app: App, changes: dict[str, Any], query: dict[str, str]
     ) -> None:
         [deposit] = await steps(api, app, await a_swap(api, app, **changes), **query)
@@ -215,7 +215,7 @@ class TestNoApproval:
 
 
 class TestTheNextAction:
-    async def test_is_the_deposit_where_nothing_else_is_to_be_done(
+    async def test_is_the_deposit_where_no_other_step_is_required(
         self, api: Harness, app: App
     ) -> None:
         swap_id = await a_swap(api, app)

@@ -179,7 +179,7 @@ class TestATransferWithoutASwap:
 
         assert answer.json()["error"]["code"] == "NOT_FOUND"
 
-    async def test_that_is_taken_is_reported_to_its_owner_only(
+    async def test_that_is_attached_is_reported_to_its_owner_only(
         self, api: Harness, app: App, received: ReceivedTransfers, database: Database
     ) -> None:
         swap_id, transfer = await a_swap(api, app), received.add()
@@ -217,7 +217,7 @@ class TestASignature:
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "SIGNATURE_INVALID")
         assert await submitted_bodies(api) == []
 
-    async def test_for_one_swap_is_worth_nothing_for_another(
+    async def test_for_one_swap_is_invalid_for_another(
         self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         first, second = await a_swap(api, app), await a_swap(api, app)
@@ -240,7 +240,7 @@ class TestASignature:
         assert (paid, empty) == (f"Paid out to: {ALICE} on BASE_DEVNET", "")
         assert last.startswith("Signing this gives the transfer to that recipient.")
 
-    async def test_over_the_text_before_a_refund_address_was_set_is_asked_for_again(
+    async def test_over_the_text_before_a_refund_address_was_set_is_refused(
         self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
@@ -258,7 +258,7 @@ class TestASignature:
         assert "read it again" in stale.json()["error"]["message"]
         assert fresh.status_code == 200, fresh.text
 
-    async def test_of_a_wallet_with_code_is_asked_of_the_wallet(
+    async def test_of_a_wallet_with_code_is_verified_by_the_wallet(
         self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
@@ -273,7 +273,7 @@ class TestASignature:
         [body] = await submitted_bodies(api)
         assert body["is_by_contract"]
 
-    async def test_is_asked_about_later_when_no_node_answers(
+    async def test_is_refused_with_503_when_no_node_answers(
         self, api: Harness, app: App, received: ReceivedTransfers
     ) -> None:
         swap_id = await a_swap(api, app)
@@ -331,7 +331,7 @@ async def test_a_swap_is_given_ten_transfers_and_no_more(
     assert len(await submitted_bodies(api)) == 10
 
 
-async def test_another_partners_swap_is_answered_like_an_unknown_one(
+async def test_swap_of_another_partner_is_answered_like_an_unknown_one(
     api: Harness, app: App, received: ReceivedTransfers
 ) -> None:
     other_app, swap_id = await api.an_app(), await a_swap(api, app)

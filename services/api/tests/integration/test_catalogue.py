@@ -65,16 +65,14 @@ class TestDestinations:
 
         assert shown(answer) == {"BASE_DEVNET": {"USDC": "active"}}
 
-    async def test_may_be_asked_for_a_network_without_a_token(self, api: Harness) -> None:
+    async def test_of_a_network_are_listed_without_a_token(self, api: Harness) -> None:
         app = await api.an_app()
 
         answer = await api.get(app, "/destinations", params={"source_network": "BARE_DEVNET"})
 
         assert shown(answer) == {"BASE_DEVNET": {"USDC": "active"}}
 
-    async def test_show_what_is_out_of_service_and_what_nothing_leads_to_when_asked(
-        self, api: Harness
-    ) -> None:
+    async def test_include_inactive_and_unreachable_tokens_on_request(self, api: Harness) -> None:
         app = await api.an_app()
         params = {
             "source_network": "BASE_DEVNET",

@@ -96,7 +96,7 @@ class TestPythonClient:
         assert answered["swap"]["id"] == swap_id
         assert health == {"status": "ok"}
 
-    async def test_asks_everything_else_too(self, api: Harness, url: str) -> None:
+    async def test_calls_every_other_endpoint(self, api: Harness, url: str) -> None:
         app, body = await api.an_app(), a_body(use_depository=True)
         swap_id = (await api.create(app, body)).json()["data"]["swap"]["id"]
 
@@ -141,7 +141,7 @@ class TestPythonClient:
         assert caught.value.field_errors == {"swapId": "must be a UUID"}
         assert caught.value.request_id
 
-    async def test_shows_nothing_of_another_tenants(self, api: Harness, url: str) -> None:
+    async def test_does_not_read_a_swap_of_another_tenant(self, api: Harness, url: str) -> None:
         mine = await api.create(await api.an_app(), a_body())
 
         async with AsyncClient(url, (await api.an_app()).key) as swaps:

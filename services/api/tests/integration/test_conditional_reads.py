@@ -64,7 +64,7 @@ class TestConditionalReads:
 
         assert whole.headers["etag"] != without.headers["etag"]
 
-    async def test_show_another_tenant_nothing(self, api: Harness) -> None:
+    async def test_of_another_tenant_are_answered_with_404(self, api: Harness) -> None:
         mine, other = await api.an_app(), await api.an_app()
         swap = await stored(api, mine)
         tag = (await api.get(mine, f"/swaps/{swap.swap_id}")).headers["etag"]
@@ -88,7 +88,7 @@ class TestConditionalReads:
 
         assert same.status_code == 304
 
-    async def test_that_come_together_share_one_indexed_lookup(self, api: Harness) -> None:
+    async def test_that_are_concurrent_share_one_indexed_lookup(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app)
         known = (await api.get(app, f"/swaps/{swap.swap_id}")).headers["etag"]

@@ -107,14 +107,14 @@ class TestCounters:
         ]  # fmt: skip
         assert 2 * DAY < counts[3].reset_after <= 3 * DAY
 
-    async def test_allow_a_request_above_the_limit_when_nothing_is_spent(
-        self, counters: Counters
-    ) -> None:
+    async def test_allow_the_first_request_above_the_limit(self, counters: Counters) -> None:
         quota = replace(a_quota(3), weight=50)
 
         assert [(await one(counters, quota)).is_over for _ in range(2)] == [False, True]
 
-    async def test_let_no_more_through_when_all_come_together(self, counters: Counters) -> None:
+    async def test_allow_no_more_concurrent_requests_than_the_limit(
+        self, counters: Counters
+    ) -> None:
         quota = a_quota(5)
 
         counts = await asyncio.gather(*(one(counters, quota) for _ in range(12)))
@@ -143,7 +143,7 @@ class TestCounters:
         ]  # fmt: skip
 
 
-async def test_requests_that_come_together_are_counted_in_few_round_trips(
+async def test_concurrent_requests_are_counted_in_few_round_trips(
     valkey: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("swap_api.admission.adapters.counters.ANSWER_SECONDS", 10)

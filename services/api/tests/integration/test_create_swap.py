@@ -90,7 +90,7 @@ class TestCreate:
         assert data["quote"]["receive_amount"] == 2970.0
         assert data["deposit_actions"][0]["amount_in_base_units"] == str(10**18)
 
-    async def test_asks_for_a_price_with_what_the_app_takes_for_itself(self, api: Harness) -> None:
+    async def test_asks_for_a_price_with_the_apps_own_fee(self, api: Harness) -> None:
         app = await api.an_app()
         await api.parts.management.manage_partners.set_fee(app.id, 25, actor=OPERATOR)
 
@@ -110,7 +110,7 @@ class TestCreate:
         assert answer.json()["data"]["swap"]["metadata"]["reference_id"] is None
 
     @pytest.mark.parametrize("flag", [{"use_depository": None}, {"use_depository": False}])
-    async def test_is_funded_by_a_direct_transfer_unless_another_method_is_asked_for(
+    async def test_is_funded_by_a_direct_transfer_by_default(
         self, api: Harness, flag: dict[str, object]
     ) -> None:
         app = await api.an_app()
@@ -177,7 +177,7 @@ class TestCreate:
         (action,) = answer.json()["data"]["deposit_actions"]
         assert action["encoded_args"][1:] == [USDC, TREASURY, "300000"]
 
-    async def test_commits_what_comes_together_together(self, api: Harness) -> None:
+    async def test_commits_concurrent_creations_together(self, api: Harness) -> None:
         app = await api.an_app()
         await api.get(app, "/health")
 
@@ -189,7 +189,7 @@ class TestCreate:
         assert seen.commits < 10
         assert len(await api.rows("SELECT id FROM outbox")) == 40
 
-    async def test_takes_another_number_when_one_is_taken(
+    async def test_uses_another_number_when_one_is_in_use(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         app = await api.an_app()
@@ -205,7 +205,7 @@ class TestCreate:
         args = answers[1].json()["data"]["deposit_actions"][0]["encoded_args"]
         assert int(args[0], 16) == 8
 
-    async def test_one_row_that_cannot_be_saved_does_not_affect_others(self, api: Harness) -> None:
+    async def test_row_that_cannot_be_saved_does_not_affect_others(self, api: Harness) -> None:
         app = await api.an_app()
         async with api.service.engine.begin() as connection:
             await connection.execute(
@@ -268,7 +268,7 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
 
 @pytest.mark.parametrize(("changes", "status", "code", "field"), REFUSED)
 @pytest.mark.fault("A7", "A8")
-async def test_a7_a8_refuses_with_the_field_at_fault_and_saves_nothing(
+async def test_a7_a8_refuses_with_the_wrong_field_and_saves_no_swap(
     api: Harness, changes: dict[str, Any], status: int, code: str, field: str
 ) -> None:
     app = await api.an_app()
@@ -342,7 +342,7 @@ class TestADepositAddress:
         assert data["quote"]["rate"] > 0
         assert data["quote"]["avg_completion_time"]
 
-    async def test_is_not_given_while_its_factory_has_not_been_asked(self, api: Harness) -> None:
+    async def test_is_refused_with_503_before_its_factory_was_read(self, api: Harness) -> None:
         app = await api.an_app()
         api.factories.start_without_nodes()
 
@@ -365,7 +365,7 @@ class TestADepositAddress:
 
 
 class TestTheQuoter:
-    async def test_unavailable_is_reported_immediately_and_nothing_is_saved(
+    async def test_unavailable_is_reported_immediately_and_no_swap_is_saved(
         self, api: Harness
     ) -> None:
         app = await api.an_app()

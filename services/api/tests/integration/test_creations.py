@@ -64,7 +64,7 @@ async def add(api: Harness, *batch: NewSwap) -> list[BaseException | None]:
     return await asyncio.gather(*(creations.add(new) for new in batch), return_exceptions=True)
 
 
-async def test_each_gets_its_own_result_and_commits_all_or_nothing(api: Harness) -> None:
+async def test_each_creation_has_its_own_result_and_is_atomic(api: Harness) -> None:
     first = a_new_swap(sequence_number=7, deposit_address=OWN)
     assert await add(api, first) == [None]
     lost, live = await a_claim(api, "lost", is_lost=True), await a_claim(api, "kept")
@@ -99,7 +99,7 @@ async def test_each_gets_its_own_result_and_commits_all_or_nothing(api: Harness)
     assert [tuple(row) for row in answered] == [("kept", made.row.swap.swap_id, b"the answer")]
 
 
-async def test_messages_leave_in_the_order_in_which_swaps_came(api: Harness) -> None:
+async def test_messages_are_stored_in_the_order_of_the_swaps(api: Harness) -> None:
     batch = [a_new_swap() for _ in range(20)]
 
     assert await add(api, *batch) == [None] * 20
@@ -108,7 +108,7 @@ async def test_messages_leave_in_the_order_in_which_swaps_came(api: Harness) -> 
     assert [row.message_id for row in rows] == [new.outgoing.message_id for new in batch]
 
 
-async def test_what_is_looked_up_is_found_by_indexes(api: Harness) -> None:
+async def test_lookups_of_a_creation_use_indexes(api: Harness) -> None:
     plan = "\n".join(await api.plan(CREATE_SWAPS.text))
 
     assert "Seq Scan" not in plan

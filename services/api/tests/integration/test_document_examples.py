@@ -196,7 +196,7 @@ async def service_for(api: Harness, webhooks: FakeWebhooks, operation: Operation
 
 
 @named
-async def test_every_example_succeeds(
+async def test_every_example_of_the_document_succeeds(
     api: Harness, webhooks: FakeWebhooks, operation: Operation
 ) -> None:
     service = await service_for(api, webhooks, operation)
@@ -298,7 +298,7 @@ async def _is_refused(service: Service, operation: Operation, where: str, name: 
         ("/api/v2/destinations", "network_types", 13),
     ],
 )
-async def test_lists_of_names_accept_their_enum_and_nothing_else(
+async def test_lists_of_names_accept_only_their_enum(
     api: Harness, webhooks: FakeWebhooks, path: str, name: str, count: int
 ) -> None:
     [operation] = [one for one in OPERATIONS if (one.method, one.path) == ("GET", path)]

@@ -44,7 +44,7 @@ class TestErrorLogs:
         assert (line["route"], line["app_id"]) == ("/api/v2/swaps", app.id)
         assert "swap_id" not in line
 
-    async def test_what_is_no_id_is_not_logged_as_one(self, api: Harness) -> None:
+    async def test_invalid_id_is_not_logged_as_a_swap_id(self, api: Harness) -> None:
         app = await api.an_app()
 
         with capture_logs() as logs:

@@ -215,9 +215,7 @@ def _imported(path: Path) -> set[str]:
 
 
 @pytest.mark.fault("M14")
-async def test_m14_swaps_of_an_app_that_is_gone_reach_their_end(
-    api: Harness, database: Database
-) -> None:
+async def test_m14_swaps_of_a_deleted_app_reach_their_end(api: Harness, database: Database) -> None:
     app = await api.an_app()
     created = (await api.create(app, a_body())).json()["data"]["swap"]
     with psycopg.connect(database.superuser_url) as connection:

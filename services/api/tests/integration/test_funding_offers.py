@@ -155,7 +155,7 @@ class TestDepository:
             assert set(error["metadata"]["field_errors"]) == {"use_depository"}
 
     @pytest.mark.fault("G18")
-    async def test_g18_the_other_ways_and_networks_go_on(self, api: Harness, app: App) -> None:
+    async def test_g18_other_methods_and_networks_stay_open(self, api: Harness, app: App) -> None:
         before = await deposit_methods(api, app)
         await api.parts.funding.offers.gasless.refresh()
         await self.closed(api, IS_PAUSED)
@@ -201,7 +201,7 @@ class TestDepository:
         assert (refused.status_code, made.status_code) == (400, 200)
 
     @pytest.mark.fault("G17")
-    async def test_g17_a_node_that_is_away_closes_nothing_and_opens_nothing(
+    async def test_g17_unavailable_node_neither_closes_nor_opens_a_method(
         self, api: Harness, app: App
     ) -> None:
         """Before the first query, the methods of the catalogue are offered."""
@@ -238,7 +238,7 @@ class TestDepository:
         assert open_sockets() == [1, 1]
 
     @pytest.mark.fault("G17")
-    async def test_g17_a_network_without_tokens_for_signatures_is_asked_too(
+    async def test_g17_network_without_gasless_tokens_is_read_too(
         self, database_url: str, redis_url: str, tmp_path: Path
     ) -> None:
         document = a_catalogue_document()
@@ -280,7 +280,7 @@ class TestAskedDepository:
         assert await self.found({PAUSED: NO, LISTED: NO}) == [IS_NOT_LISTED]
 
     @pytest.mark.fault("G17")
-    async def test_g17_is_not_known_from_anything_else(self) -> None:
+    async def test_g17_answer_of_another_form_or_chain_is_refused(self) -> None:
         with pytest.raises(Unavailable):
             await self.found({PAUSED: "0x", LISTED: "0x"})
         with pytest.raises(Unavailable):

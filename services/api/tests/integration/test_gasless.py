@@ -109,7 +109,7 @@ async def apply_authorization(api: Harness, data: Any, **members: Any) -> None:
     await api.parts.swaps.store_swaps([a_message(changed)])
 
 
-async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
+async def test_gasless_swap_is_listed_by_its_signer(api: Harness, app: App) -> None:
     data = await created(api, app)
     listed = [await api.get(app, "/swaps", params={"address": WALLET})]
 
@@ -146,9 +146,7 @@ class TestCapabilities:
         assert capabilities["BARE_DEVNET", "USDC"] == (False, "")
         assert capabilities["ETHEREUM_DEVNET", "USDT"] == (False, "")
 
-    async def test_a_token_for_permit2_alone_is_no_gasless_one(
-        self, api: Harness, app: App
-    ) -> None:
+    async def test_a_token_with_only_permit2_is_not_gasless(self, api: Harness, app: App) -> None:
         """Neither priced nor created, and no other method requests an approval of Permit2."""
         query = {
             "source_network": "ETHEREUM_DEVNET",
@@ -182,7 +180,7 @@ class TestCapabilities:
 
         assert before.text.count('"eip3009"') > after.text.count('"eip3009"')
 
-    async def test_nothing_is_offered_before_the_chain_was_asked(self, api: Harness) -> None:
+    async def test_gasless_is_not_offered_before_the_chain_was_read(self, api: Harness) -> None:
         api.chains.is_away = True
         app = await api.an_app()
         await api.parts.funding.offers.gasless.refresh()
@@ -211,19 +209,21 @@ class TestCapabilities:
             ({"use_deposit_address": True}, "CONFLICTING_FUNDING_METHODS"),
         ],
     )
-    async def test_what_cannot_be_signed_for_is_refused(
+    async def test_unsupported_gasless_order_is_refused(
         self, api: Harness, app: App, body: dict[str, Any], code: str
     ) -> None:
         answer = await api.create(app, a_gasless_body(**body))
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
-    async def test_it_is_one_with_the_depository(self, api: Harness, app: App) -> None:
+    async def test_gasless_can_be_combined_with_the_depository(
+        self, api: Harness, app: App
+    ) -> None:
         assert (await created(api, app, use_depository=True))["deposit_actions"] == []
 
 
 class TestWhatIsSigned:
-    async def test_is_asked_of_the_wallet_that_will_sign(self, api: Harness, app: App) -> None:
+    async def test_is_requested_from_the_named_wallet(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         assert data["deposit_actions"] == []
         assert data["swap"]["source_address"] is None
@@ -352,7 +352,7 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "AUTHORIZATION_ALREADY_SUBMITTED")
         assert "already authorized" in error["message"]
 
-    async def test_without_having_been_asked_it_is_refused(self, api: Harness, app: App) -> None:
+    async def test_without_a_sign_request_it_is_refused(self, api: Harness, app: App) -> None:
         direct = (await api.create(app, a_body())).json()["data"]
         gasless = await created(api, app)
 
@@ -361,7 +361,7 @@ class TestAuthorize:
             assert (code, error["code"]) == (400, "AUTHORIZATION_NOT_REQUESTED")
             assert "no authorization request found" in error["message"]
 
-    async def test_another_partners_swap_is_not_found(self, api: Harness, app: App) -> None:
+    async def test_swap_of_another_partner_is_not_found(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         other = await api.an_app()
 
@@ -369,7 +369,7 @@ class TestAuthorize:
 
         assert (code, error["code"]) == (404, "NOT_FOUND")
 
-    async def test_another_keys_signature_is_refused_and_may_be_followed_by_a_good_one(
+    async def test_correct_signature_is_accepted_after_one_of_another_key(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
@@ -387,7 +387,7 @@ class TestAuthorize:
         assert answer == (200, {"status": "Initiated", "transaction": None})
 
     @pytest.mark.fault("G7")
-    async def test_g7_a_high_s_is_taken_in_its_low_form(self, api: Harness, app: App) -> None:
+    async def test_g7_high_s_is_accepted_in_its_low_form(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         plain = bytes.fromhex(signed(sign["typed_data"])[2:])
@@ -426,7 +426,7 @@ class TestAuthorize:
         assert code == 200
         assert len(api.chains.tries) == 1
 
-    async def test_a_permit_is_for_keys_alone(self, api: Harness, app: App) -> None:
+    async def test_a_permit_of_a_wallet_with_code_is_refused(self, api: Harness, app: App) -> None:
         data = await created(api, app, source_token="DAI")
         await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
@@ -461,7 +461,9 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "UNSUPPORTED_GASLESS")
         assert "another funding method" in error["message"]
 
-    async def test_while_no_node_answers_nothing_is_taken(self, api: Harness, app: App) -> None:
+    async def test_while_no_node_answers_signatures_are_refused(
+        self, api: Harness, app: App
+    ) -> None:
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.is_away = True
@@ -471,7 +473,7 @@ class TestAuthorize:
         assert (code, error["code"]) == (503, "SERVICE_UNAVAILABLE")
 
     @pytest.mark.parametrize("signature", ["0x", "signed", "0xzz", "0x" + "11" * 5000])
-    async def test_what_is_no_signature_is_refused(
+    async def test_malformed_signature_is_refused(
         self, api: Harness, app: App, signature: str
     ) -> None:
         data = await created(api, app)
@@ -500,7 +502,7 @@ class TestAuthorize:
 
 
 class TestStatus:
-    async def test_is_nothing_before_a_request_was_sent(self, api: Harness, app: App) -> None:
+    async def test_is_an_error_before_a_sign_request(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
         assert (await status(api, app, data["swap"]["id"]))["code"] == (
@@ -525,7 +527,7 @@ class TestStatus:
             },
         }
 
-    async def test_after_insufficient_the_same_signature_may_come_again(
+    async def test_after_insufficient_the_same_signature_can_be_submitted_again(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
@@ -556,7 +558,9 @@ class TestStatus:
         assert (failed["status"], failed["detail"]) == ("failed", "refused")
         assert (code, error["code"]) == (400, "AUTHORIZATION_ALREADY_SUBMITTED")
 
-    async def test_after_it_expired_another_is_asked_for(self, api: Harness, app: App) -> None:
+    async def test_after_expiry_another_signature_can_be_submitted(
+        self, api: Harness, app: App
+    ) -> None:
         data = await created(api, app)
         swap_id = data["swap"]["id"]
         await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))

@@ -187,9 +187,7 @@ class TestFindings:
         assert not any(found.values())
 
     @pytest.mark.parametrize("contract", ["paymaster", "depository"])
-    async def test_are_about_nothing_without_a_contract(
-        self, subject: Subject, contract: str
-    ) -> None:
+    async def test_are_empty_without_a_contract(self, subject: Subject, contract: str) -> None:
         changes: dict[str, None] = {contract: None}
         contracts = replace(subject.network.contracts, **changes)
 

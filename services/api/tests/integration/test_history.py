@@ -88,9 +88,7 @@ class TestHistory:
 
 
 class TestStatus:
-    async def test_shows_every_network_also_one_that_nothing_is_known_of(
-        self, api: Harness
-    ) -> None:
+    async def test_shows_every_network_also_without_data(self, api: Harness) -> None:
         app = await api.an_app()
 
         answer = await api.get(app, "/status")

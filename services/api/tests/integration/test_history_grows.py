@@ -295,7 +295,7 @@ QUESTIONS: Final = {
 }  # fmt: skip
 
 
-async def test_every_statement_touches_what_it_asks_for_alone(
+async def test_every_statement_reads_only_the_rows_of_its_result(
     readers: Readers, engine_of: Callable[[str], Engine]
 ) -> None:
     tables = "swap, account, earned_partner_fee"

@@ -141,13 +141,13 @@ class TestEnvelope:
 
 class TestCaches:
     @pytest.mark.parametrize("path", ["/swaps", "/quote", "/nothing", "/swaps/not-a-uuid"])
-    async def test_keep_nothing_that_is_for_one_key(self, api: Harness, path: str) -> None:
+    async def test_do_not_store_answers_for_one_key(self, api: Harness, path: str) -> None:
         answer = await api.get(await api.an_app(), path)
 
         assert answer.headers["cache-control"] == "no-store"
 
     @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/openapi.json"])
-    async def test_may_keep_what_is_for_everybody(self, api: Harness, path: str) -> None:
+    async def test_may_store_public_answers(self, api: Harness, path: str) -> None:
         assert "no-store" not in (await api.client.get(path)).headers.get("cache-control", "")
 
 
@@ -174,7 +174,7 @@ class TestRequests:
 
         assert answer.status_code == 200
 
-    async def test_may_send_a_content_type_on_a_get(self, api: Harness) -> None:
+    async def test_may_have_any_content_type_on_a_get(self, api: Harness) -> None:
         app = await api.an_app()
         headers = {**app.headers, "content-type": "text/nonsense"}
 
@@ -276,7 +276,7 @@ class TestPricing:
 
         assert refusal(answer).code == code
 
-    async def test_quote_may_be_asked_by_what_arrives(self, api: Harness) -> None:
+    async def test_quote_accepts_the_amount_to_receive(self, api: Harness) -> None:
         app = await api.an_app()
 
         answer = await api.get(app, "/quote", params={**ROUTE, "receive_amount": "2970"})
@@ -354,7 +354,7 @@ class TestPricing:
 
     @pytest.mark.parametrize("path", ["/limits", "/detailed_quote"])
     @pytest.mark.parametrize(("name", "value"), [("slippage", "0.8"), ("amount", "much")])
-    async def test_a_number_that_is_none_is_refused_where_it_changes_nothing(
+    async def test_an_invalid_number_is_refused_where_it_is_ignored(
         self, api: Harness, path: str, name: str, value: str
     ) -> None:
         answer = await api.get(await api.an_app(), path, params={**ROUTE, name: value})

@@ -87,7 +87,7 @@ class TestIdempotencyKey:
 
         assert (refused.status_code, answer.status_code) == (503, 200)
 
-    async def test_is_free_again_when_nothing_could_be_written(
+    async def test_is_free_again_when_the_commit_failed(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         app = await api.an_app()
@@ -205,7 +205,7 @@ class TestAboutASwap:
 
 class TestAfterACrash:
     @pytest.mark.fault("A5")
-    async def test_a5_a_claim_that_ran_out_is_taken_over(self, api: Harness) -> None:
+    async def test_a5_expired_claim_is_replaced(self, api: Harness) -> None:
         app = await api.an_app()
         await _claim_without_release(api, app.id)
 
@@ -221,7 +221,7 @@ class TestAfterACrash:
         assert timedelta(seconds=1) < CLAIM_TERM < timedelta(minutes=1)
 
     @pytest.mark.fault("A5")
-    async def test_a5_who_lost_its_claim_creates_nothing(
+    async def test_a5_request_that_lost_its_claim_creates_no_swap(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A request that outlasted its claim must not commit after its successor."""

@@ -24,7 +24,7 @@ SHOP = "https://shop.example"
 
 
 class TestKeys:
-    async def test_are_shown_once_and_kept_as_a_hash(self, api: Harness) -> None:
+    async def test_are_shown_once_and_stored_as_a_hash(self, api: Harness) -> None:
         app = await api.an_app()
 
         (row,) = await api.rows("SELECT * FROM api_key")
@@ -37,7 +37,7 @@ class TestKeys:
         assert app.key not in dumped
         assert app.key[9:] not in dumped
 
-    async def test_close_when_they_are_revoked_while_others_go_on(self, api: Harness) -> None:
+    async def test_are_refused_once_revoked_and_others_are_not(self, api: Harness) -> None:
         app = await api.an_app()
         other = await api.another_key(app, KeyKind.SECRET)
         await api.parts.management.manage_keys.revoke(app.key_id)
@@ -119,7 +119,9 @@ class TestAllowedOrigins:
             {"Referer": "https://shop.example/cart"},
         ],
     )
-    async def test_refuse_requests_from_elsewhere(self, api: Harness, sent: dict[str, str]) -> None:
+    async def test_refuse_requests_of_other_origins(
+        self, api: Harness, sent: dict[str, str]
+    ) -> None:
         key = await a_key_of_pages(api, SHOP)
 
         refused = await api.create(key, a_body(), key="once", **sent)
@@ -129,7 +131,7 @@ class TestAllowedOrigins:
         assert await api.rows("SELECT id FROM swap") == []
         assert (await api.create(key, a_body(), key="once", Origin=SHOP)).status_code == 200
 
-    async def test_let_every_page_of_theirs_in(self, api: Harness) -> None:
+    async def test_accept_requests_of_every_listed_origin(self, api: Harness) -> None:
         key = await a_key_of_pages(api, SHOP, "http://localhost:3000")
 
         answers = [await ask(api, key, origin) for origin in (SHOP, "http://localhost:3000")]

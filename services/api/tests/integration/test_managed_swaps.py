@@ -91,7 +91,7 @@ class TestPages:
         assert [one for page in pages for one in page] == all_of_them
         assert [len(page) for page in pages] == [2, 2, 1, 0]
 
-    async def test_behind_another_apps_swap_is_nothing(self, api: Harness) -> None:
+    async def test_after_a_swap_of_another_app_are_empty(self, api: Harness) -> None:
         owner = await an_owner(api)
         one, other = await owner.an_app(), await owner.an_app()
         of_other_app = await store(api, one)
@@ -123,7 +123,7 @@ class TestCreating:
         assert made["swap"]["metadata"]["reference_id"] == "by hand"
         assert await listed(owner, f"/apps/{app_id}/swaps") == [made["swap"]["id"]]
 
-    async def test_it_waits_as_long_as_those_of_the_apps_server(self, api: Harness) -> None:
+    async def test_lifetime_is_the_one_of_the_app(self, api: Harness) -> None:
         owner = await an_owner(api)
         app_id = await owner.an_app()
         await owner.done(f"/apps/{app_id}", {"name": "web", "swap_lifetime_seconds": 45})

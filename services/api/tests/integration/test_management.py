@@ -51,7 +51,7 @@ async def owner(api: Harness) -> Person:
 
 
 class TestMembers:
-    async def test_join_by_an_invitation_that_is_taken_once(
+    async def test_join_by_an_invitation_that_is_accepted_once(
         self, api: Harness, owner: Person
     ) -> None:
         path = f"/organizations/{owner.organization_id}/invitations"
@@ -342,7 +342,9 @@ class TestKeys:
         }
 
     @pytest.mark.parametrize("end", ["9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59Z"])
-    async def test_end_at_a_moment_that_can_be_kept(self, owner: Person, end: str) -> None:
+    async def test_with_an_end_that_cannot_be_stored_are_refused(
+        self, owner: Person, end: str
+    ) -> None:
         app = await owner.an_app()
 
         assert code(await owner.post(f"/apps/{app}/keys", {"expires_at": end})) == (
@@ -406,7 +408,7 @@ class TestApps:
             "https://shop.example:٣",
         ],
     )
-    async def test_name_origins_alone(self, owner: Person, origin: str) -> None:
+    async def test_accept_only_origins_of_frames(self, owner: Person, origin: str) -> None:
         app = await owner.an_app("test")
 
         refused = await owner.post(f"/apps/{app}/frame_origins", {"origins": [origin]})
@@ -414,7 +416,7 @@ class TestApps:
         assert refused.status_code == 400
         assert (await owner.get(f"/apps/{app}")).json()["data"]["frame_origins"] == []
 
-    async def test_get_their_limits_from_the_operator_alone(
+    async def test_get_their_limits_only_from_the_operator(
         self, api: Harness, owner: Person
     ) -> None:
         app = await owner.an_app()
@@ -428,7 +430,7 @@ class TestApps:
             if path.endswith("/limits")
         }
 
-    async def test_get_their_fee_from_the_operator_alone(self, api: Harness, owner: Person) -> None:
+    async def test_get_their_fee_only_from_the_operator(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
 
         answer = await owner.post(f"/apps/{app}/fee", {"fee_basis_points": 25})
@@ -485,7 +487,7 @@ class TestChanges:
 
         assert await self.count(owner) == before
 
-    async def test_go_on_behind_the_last_that_is_counted(
+    async def test_continue_after_the_last_counted_page(
         self, owner: Person, database: Database
     ) -> None:
         path = f"/organizations/{owner.organization_id}/changes"
@@ -500,7 +502,7 @@ class TestChanges:
         assert len(last.json()["data"]) == 4
         assert 'rel="next"' not in last.headers["link"]
 
-    async def test_cannot_be_taken_back(self, api: Harness, owner: Person) -> None:
+    async def test_cannot_be_updated_or_deleted(self, api: Harness, owner: Person) -> None:
         for statement in (
             "UPDATE audit_entry SET actor = 'x'",
             "DELETE FROM audit_entry",
@@ -552,7 +554,7 @@ async def opens(api: Harness, key: str) -> bool:
 class TestPartsBehindARow:
     """Growing lists are paged after a row, and not after a number of rows."""
 
-    async def test_of_the_log_go_on_where_they_were(self, api: Harness) -> None:
+    async def test_of_the_log_continue_after_the_last_row(self, api: Harness) -> None:
         owner = await an_owner(api)
         for _ in range(5):
             await owner.an_app()
@@ -569,7 +571,7 @@ class TestPartsBehindARow:
 
         assert [one["id"] for part in parts for one in part] == all_of_them
 
-    async def test_of_keys_go_on_where_they_were(self, api: Harness) -> None:
+    async def test_of_keys_continue_after_the_last_row(self, api: Harness) -> None:
         owner = await an_owner(api)
         app, other = await owner.an_app(), await owner.an_app()
         path = f"/apps/{app}/keys"

@@ -90,7 +90,7 @@ class TestAnAnswerWithoutASecret:
         )
         assert (await once(admin, path, body)).json()["data"]["id"] != app
 
-    async def test_that_never_came_is_not_made_up_by_doing_it_again(
+    async def test_that_was_lost_is_not_replaced_by_a_second_run(
         self, api: Harness, owner: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = f"/organizations/{owner.organization_id}/apps"
@@ -122,7 +122,7 @@ class TestASecret:
         assert await count(api, "api_key") == 1
         await owner.done(f"/keys/{first['id']}/revoke")
 
-    async def test_is_kept_nowhere(self, api: Harness, owner: Person) -> None:
+    async def test_is_not_stored(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
         made = (await once(owner, f"/apps/{app}/keys", A_KEY)).json()["data"]
 
@@ -160,7 +160,7 @@ class TestASecret:
         assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_STORED
         assert await count(api, "api_key") == 1
 
-    async def test_is_shown_although_nothing_of_it_can_be_kept(
+    async def test_is_shown_although_its_answer_cannot_be_stored(
         self, api: Harness, owner: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         app = await owner.an_app()
@@ -173,7 +173,7 @@ class TestASecret:
         assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_STORED
         assert await count(api, "api_key") == 1
 
-    async def test_that_was_refused_may_be_asked_for_again(
+    async def test_that_was_refused_can_be_requested_again(
         self, api: Harness, owner: Person
     ) -> None:
         app = await owner.an_app("live")

@@ -115,7 +115,7 @@ class TestOverAConnection:
         yield await server.start()
         await server.stop()
 
-    async def test_nothing_follows_the_headers_that_head_asks_for(self, port: int) -> None:
+    async def test_head_response_has_no_body(self, port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         rest = b" /api/v2/health HTTP/1.1\r\nhost: a\r\n\r\n"
 

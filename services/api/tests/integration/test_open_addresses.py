@@ -86,7 +86,7 @@ async def test_a11_are_capped_for_all_apps_of_a_network(bounded: Harness) -> Non
     assert await statuses(bounded, second, 2) == [200, 429]
 
 
-async def test_of_another_network_and_other_ways_to_pay_are_not_held_back(
+async def test_limit_does_not_affect_other_networks_and_methods(
     bounded: Harness,
 ) -> None:
     app = await bounded.an_app(is_lifted=False)
@@ -96,7 +96,9 @@ async def test_of_another_network_and_other_ways_to_pay_are_not_held_back(
     assert (await bounded.create(app, a_body())).status_code == 200
 
 
-async def test_that_were_paid_make_room(bounded: Harness, start_bounded: Start) -> None:
+async def test_paid_addresses_do_not_count_in_the_limit(
+    bounded: Harness, start_bounded: Start
+) -> None:
     app = await bounded.an_app(is_lifted=False)
     assert await statuses(bounded, app, 3) == [200, 200, 429]
     assert await statuses(await start_bounded(), app, 1) == [429]

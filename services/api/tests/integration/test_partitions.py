@@ -53,7 +53,7 @@ async def publish_to_the_only_partition(
 
 
 @pytest.mark.fault("K18")
-async def test_k18_what_is_overtaken_by_a_later_change_of_its_swap_changes_nothing(
+async def test_k18_change_that_a_later_one_overtakes_has_no_effect(
     api: Harness, broker: Broker
 ) -> None:
     topic = Topic(f"swaps.{uuid4().hex}", SWAP_CHANGED.envelope, SWAP_CHANGED.key)

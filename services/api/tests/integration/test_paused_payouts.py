@@ -60,7 +60,7 @@ class TestAStop:
         await api.parts.guards.refuse_stopped_routes.refresh()
         assert (await api.create(app, body, key="one")).status_code == 200
 
-    async def test_of_another_network_refuses_nothing(
+    async def test_of_another_network_refuses_no_swap(
         self, api: Harness, settler_connection: psycopg.Connection
     ) -> None:
         app, body = await api.an_app(), a_body()
@@ -101,7 +101,7 @@ async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
 
 @pytest.mark.parametrize("end", ["source_network", "destination_network"])
 @pytest.mark.fault("R6")
-async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resumed(
+async def test_r6_swaps_of_a_halted_network_are_refused_until_it_is_resumed(
     api: Harness, settler_connection: psycopg.Connection, end: str
 ) -> None:
     app, body = await api.an_app(), a_body()
@@ -118,7 +118,7 @@ async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resum
 
 
 @pytest.mark.fault("R6")
-async def test_r6_a_halt_of_another_network_refuses_nothing(
+async def test_r6_halt_of_another_network_refuses_no_swap(
     api: Harness, settler_connection: psycopg.Connection
 ) -> None:
     app, body = await api.an_app(), a_body()
@@ -129,7 +129,7 @@ async def test_r6_a_halt_of_another_network_refuses_nothing(
 
 
 @pytest.mark.fault("R6")
-async def test_r6_a_halted_network_is_shown_as_one_that_nothing_is_paid_on(
+async def test_r6_halted_network_is_shown_with_stopped_payouts(
     api: Harness, settler_connection: psycopg.Connection
 ) -> None:
     app, halted = await api.an_app(), a_body()["source_network"]

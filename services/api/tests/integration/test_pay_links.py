@@ -120,7 +120,7 @@ class TestLinks:
 
 
 class TestReads:
-    async def test_show_the_swap_and_nothing_of_the_partners(self, api: Harness) -> None:
+    async def test_show_the_swap_without_data_of_the_partner(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app, refund_address=ALICE, transactions=(an_input(),))
         link = await a_link(api, app, swap.swap_id)
@@ -138,7 +138,7 @@ class TestReads:
         assert "order-1" not in answer.text
         assert str(app.id) not in answer.text
 
-    async def test_have_the_amount_that_was_asked_first(
+    async def test_have_the_requested_amount_of_the_first_quote(
         self, api: Harness, database: Database
     ) -> None:
         """A part was swapped at a new price: the swap's own amount is what came."""
@@ -259,7 +259,7 @@ class TestReads:
         assert answer.headers["ratelimit-limit"] == str(of_one_client)
         assert int(answer.headers["ratelimit-remaining"]) < of_one_client
 
-    async def test_with_wrong_tokens_are_counted_for_their_address_alone(
+    async def test_with_wrong_tokens_are_counted_only_for_their_address(
         self, database_url: str, redis_url: str, catalogue_file: Path
     ) -> None:
         rates = {"reads": 1, "ceiling_factor": 2}  # a burst of two: one read of a swap
@@ -279,7 +279,7 @@ class TestReads:
         assert [one.status_code for one in unknown] == [404, 404, 429] * 5
         assert [one.status_code for one in payers] == [200, 429]
 
-    async def test_of_one_swap_leave_those_of_another_alone(
+    async def test_of_one_swap_do_not_count_for_another(
         self, database_url: str, redis_url: str, catalogue_file: Path
     ) -> None:
         rates = {"reads": 1, "ceiling_factor": 2}
@@ -298,7 +298,7 @@ class TestReads:
 
         assert statuses == [200] * 2 + [429, 200]
 
-    async def test_with_a_wrong_token_read_nothing_from_the_database(self, api: Harness) -> None:
+    async def test_with_a_wrong_token_send_no_statement(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app)
         wrong = {"Authorization": "Bearer svc_pay_garbage"}
@@ -309,7 +309,7 @@ class TestReads:
         assert answer.status_code == 404
         assert statements.texts == []
 
-    async def test_list_events_by_the_token_alone(self, api: Harness) -> None:
+    async def test_list_events_only_with_the_header_token(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app)
         link = await a_link(api, app, swap.swap_id)

@@ -49,7 +49,7 @@ async def status(api: Harness, app: App) -> int:
     return (await api.get(app, "/health")).status_code
 
 
-async def test_a_key_works_in_both_kinds_of_process_and_then_with_the_new_pepper_alone(
+async def test_a_key_works_during_the_rotation_and_then_only_with_the_new_pepper(
     api: Harness, before: Harness, after: Harness, last: Harness
 ) -> None:
     app = await api.an_app()

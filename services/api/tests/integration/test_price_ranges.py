@@ -42,7 +42,7 @@ class TestDetailedQuote:
         assert (step.provider_name, step.service_fee_percentage) == ("SOLVER", 1)
         assert step.avg_completion_milliseconds == one.avg_completion_milliseconds == 10_000
 
-    async def test_is_empty_when_nothing_can_be_paid(self, api: Harness) -> None:
+    async def test_is_empty_when_no_amount_can_be_paid(self, api: Harness) -> None:
         app = await api.an_app()
         api.quoter.is_empty = True
 

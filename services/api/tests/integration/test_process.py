@@ -149,7 +149,7 @@ class TestProcess:
             ).fetchall()
         assert (actors, len(transactions)) == ([("ada",)], 1)
 
-    async def test_answers_by_itself_while_kafka_is_away(self, process: Api) -> None:
+    async def test_answers_while_kafka_is_unavailable(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:
             status, content = await request_json(session, "GET", f"{process.public}/api/v2/health")
 

@@ -173,7 +173,7 @@ async def api_without_redis(
 
 class TestWithoutRedis:
     @pytest.mark.fault("R1r")
-    async def test_r1r_answers_come_while_it_hangs_and_one_in_a_second_waits_for_it(
+    async def test_r1r_requests_are_answered_while_it_hangs_and_one_a_second_waits(
         self, api_without_redis: Harness, silent_server: SilentServer
     ) -> None:
         """Without the api's own timeout, the first answer would never come in this test."""
@@ -188,7 +188,7 @@ class TestWithoutRedis:
         assert {answer.status_code for answer in answers} == {200}
 
     @pytest.mark.fault("R1r")
-    async def test_r1r_answers_to_many_at_once_come_while_it_hangs(
+    async def test_r1r_concurrent_requests_are_answered_while_it_hangs(
         self, api_without_redis: Harness, silent_server: SilentServer
     ) -> None:
         api = api_without_redis
@@ -200,7 +200,9 @@ class TestWithoutRedis:
         assert {answer.status_code for answer in answers} == {200}
 
     @pytest.mark.fault("R1r")
-    async def test_r1r_this_process_counts_by_itself(self, api_without_redis: Harness) -> None:
+    async def test_r1r_requests_are_counted_in_the_process(
+        self, api_without_redis: Harness
+    ) -> None:
         api = api_without_redis
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
 

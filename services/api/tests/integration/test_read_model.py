@@ -78,7 +78,7 @@ class TestSwapChanged:
         (step,) = answer.json()["data"]
         assert datetime.fromisoformat(step["expires_at"]) == later
 
-    async def test_again_changes_nothing(self, api: Harness) -> None:
+    async def test_repeated_has_no_effect(self, api: Harness) -> None:
         app = await api.an_app()
         message = a_message(a_swap(app_id=app.id, transactions=(an_input(),)))
 
@@ -156,7 +156,7 @@ class TestByTransactionHash:
         assert answer.json()["data"]["swap"]["id"] == str(newer.swap_id)
 
     @pytest.mark.parametrize("name", ["%00", "%F0%9F%98%80", "x" * 200, "0x' OR 1=1"])
-    async def test_of_nonsense_is_nothing(self, api: Harness, name: str) -> None:
+    async def test_of_an_invalid_hash_is_not_found(self, api: Harness, name: str) -> None:
         app = await api.an_app()
 
         assert (await api.get(app, f"/swaps/by_transaction_hash/{name}")).status_code == 404

@@ -82,7 +82,7 @@ async def test_a_read_waits_for_what_is_decided(
 
 
 @pytest.mark.parametrize("by", BY)
-async def test_what_is_stored_is_shown_where_nothing_comes(
+async def test_stored_status_is_shown_when_no_message_arrives(
     api: Harness, app: App, paid: SwapChanged, decide: Decide, by: str
 ) -> None:
     decide(completed(paid))
@@ -116,7 +116,7 @@ async def test_a_wait_does_not_include_another_partners_changes(
 
 
 @pytest.mark.parametrize("path", ["events", "ledger"])
-async def test_the_past_is_the_settler_s_own_and_waits_for_nothing(
+async def test_history_is_read_without_waiting_for_messages(
     api: Harness, app: App, paid: SwapChanged, decide: Decide, path: str
 ) -> None:
     decide(completed(paid))

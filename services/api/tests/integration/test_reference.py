@@ -38,7 +38,7 @@ class TestPages:
             ("/docs/swagger-ui.css", "text/css"),
         ],
     )
-    async def test_need_no_key_and_let_nothing_in_from_elsewhere(
+    async def test_need_no_key_and_load_no_foreign_resources(
         self, api: Harness, address: str, content_type: str
     ) -> None:
         answer = await api.client.get(address)

@@ -38,7 +38,7 @@ async def messages(api: Harness) -> list[Envelope[RefundAddressSet]]:
     return [Envelope[RefundAddressSet].model_validate_json(payload) for payload in sent]
 
 
-async def test_is_sent_to_the_settler_in_one_commit(api: Harness) -> None:
+async def test_refund_address_is_sent_to_the_settler_in_one_commit(api: Harness) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app)
 
@@ -54,7 +54,7 @@ async def test_is_sent_to_the_settler_in_one_commit(api: Harness) -> None:
     assert [one["swap"]["id"] for one in listed.json()["data"]] == [swap_id]
 
 
-async def test_stays_the_first(api: Harness) -> None:
+async def test_refund_address_cannot_be_replaced(api: Harness) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app)
     await set_refund_address(api, app, swap_id, ALICE)
@@ -70,7 +70,7 @@ async def test_stays_the_first(api: Harness) -> None:
     assert len(await messages(api)) == 1
 
 
-async def test_stays_the_one_given_at_creation(api: Harness) -> None:
+async def test_refund_address_of_the_creation_cannot_be_replaced(api: Harness) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app, refund_address=ALICE)
 
@@ -92,7 +92,7 @@ async def test_must_be_a_users_address_on_the_source_network(api: Harness, addre
     assert await messages(api) == []
 
 
-async def test_is_for_secret_keys_and_for_ones_own_swaps(api: Harness) -> None:
+async def test_refund_address_needs_a_secret_key_of_the_swaps_app(api: Harness) -> None:
     app, other = await api.an_app(), await api.an_app()
     swap_id = await a_swap(api, app)
     publishable = await api.another_key(app, KeyKind.PUBLISHABLE)

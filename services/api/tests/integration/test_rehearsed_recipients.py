@@ -26,7 +26,9 @@ async def live(database_url: str, redis_url: str, tmp_path: Path) -> AsyncIterat
 
 
 @pytest.mark.parametrize("field", ["destination_address", "refund_address"])
-async def test_are_refused_by_a_live_catalogue(live: Harness, field: str) -> None:
+async def test_rehearsed_recipients_are_refused_by_a_live_catalogue(
+    live: Harness, field: str
+) -> None:
     app = await live.an_app(environment=Environment.LIVE)
 
     refused = await live.create(app, a_body(**{field: REHEARSED + "001"}))
@@ -36,7 +38,7 @@ async def test_are_refused_by_a_live_catalogue(live: Harness, field: str) -> Non
     assert like_any_other.status_code == 200, like_any_other.text
 
 
-async def test_are_addresses_like_any_other_in_a_test_catalogue(api: Harness) -> None:
+async def test_rehearsed_recipients_are_accepted_by_a_test_catalogue(api: Harness) -> None:
     app = await api.an_app()
 
     created = await api.create(app, a_body(destination_address=REHEARSED + "001"))

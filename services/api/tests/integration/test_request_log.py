@@ -89,7 +89,7 @@ class TestRequestLog:
         assert (row["route"], row["key_id"]) == ("/api/v2/networks", str(key.key_id))
         assert (row["status"], row["error_code"]) == (403, "API_KEY_FORBIDDEN")
 
-    async def test_filters_and_goes_on_behind_a_record(self, api: Harness) -> None:
+    async def test_filters_and_continues_after_a_record(self, api: Harness) -> None:
         app = await api.an_app()
         reader = await a_reader(api, app)
         for _ in range(3):
@@ -115,7 +115,7 @@ class TestRequestLog:
         assert [len(part.json()["data"]) for part in (page, rest)] == [3, 1]
         assert "link" not in rest.headers
 
-    async def test_is_of_one_app_alone(self, api: Harness) -> None:
+    async def test_has_only_requests_of_one_app(self, api: Harness) -> None:
         app, outsider = await api.an_app(), await an_owner(api)
         own = await outsider.an_app()
         await api.get(app, "/health")
@@ -239,7 +239,7 @@ class TestRetention:
 
         assert unrecorded("postgres is away") - before == 1
 
-    async def test_of_zero_records_nothing(self, api: Harness) -> None:
+    async def test_of_zero_stores_no_records(self, api: Harness) -> None:
         log = Log(PostgresRequestRecords(api.service.engine), retention=timedelta(0))
         log.record(an_answer(uuid4()))
 

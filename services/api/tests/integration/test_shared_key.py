@@ -109,7 +109,7 @@ async def test_a4_the_apps_secret_key_has_keys_of_its_own_from_anywhere(
 
 
 @pytest.mark.fault("A4")
-async def test_a4_what_is_asked_about_a_swap_is_kept_apart_too(api: Harness, page: App) -> None:
+async def test_a4_requests_about_a_swap_are_separate_too(api: Harness, page: App) -> None:
     swap_id = swap_of(await created(api, page, USERS[0]))
     path = f"/swaps/{swap_id}/deposit_speedup"
 

@@ -30,7 +30,7 @@ async def app(api: Harness) -> App:
     return await an_app_with_offers(api)
 
 
-async def test_are_limited(api: Harness, app: App) -> None:
+async def test_signers_of_a_swap_are_limited(api: Harness, app: App) -> None:
     swap_id = (await created(api, app))["swap"]["id"]
     wallets = [f"0x{n << 64:040x}" for n in range(1, SIGNERS_MAX)]
     for wallet in (*wallets, WALLET):

@@ -100,7 +100,7 @@ ACTIONS: tuple[Callable[[Shop, Actor], Awaitable[None]], ...] = (
     [("remove", {}), ("role", {"role": "viewer"})],
     ids=["removed", "demoted"],
 )
-async def test_a_change_is_refused_when_its_member_is_another_since_the_request_came(
+async def test_a_change_is_refused_when_its_member_changed_since_the_request(
     shop: Shop, path: str, body: dict[str, Any]
 ) -> None:
     actor = await shop.actor()

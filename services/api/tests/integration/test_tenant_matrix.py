@@ -147,7 +147,7 @@ def _names(path: str) -> list[str]:
     return [part[1:-1] for part in path.split("/") if part.startswith("{")]
 
 
-async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tenant) -> None:
+async def test_own_tenant_has_access_to_every_endpoint(api: Harness, victim: Tenant) -> None:
     """Otherwise the refusals in the following tests would prove nothing."""
     stopped = []
     for endpoint in sorted(ENDPOINTS, key=request_order):
@@ -187,7 +187,7 @@ async def test_a1_an_object_of_another_tenant_is_answered_as_a_missing_one(
 
 
 @pytest.mark.fault("A1")
-async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknown_one(
+async def test_a1_statements_for_a_foreign_swap_equal_those_for_an_unknown_one(
     api: Harness, victim: Tenant, other_tenant: Tenant
 ) -> None:
     """The statements are the same, so the response time does not distinguish the two."""
@@ -219,7 +219,7 @@ async def statements_of(api: Harness, request: Any, tenant: Tenant) -> list[str]
 
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner", "nobody"])
 @pytest.mark.fault("A1")
-async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
+async def test_a1_answers_to_another_tenant_have_no_data_of_the_victim(
     api: Harness, victim: Tenant, other_tenant: Tenant, who: str
 ) -> None:
     keys = {"nobody": "", "owner": other_tenant.owner.token}
@@ -234,7 +234,7 @@ async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
 
 @pytest.mark.parametrize("how", ["missing", "unknown", "revoked", "expired", "removed"])
 @pytest.mark.fault("A2")
-async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
+async def test_a2_invalid_keys_and_tokens_are_refused_without_effect(
     api: Harness, victim: Tenant, webhooks: FakeWebhooks, how: str
 ) -> None:
     if how in ("revoked", "expired", "removed"):
@@ -257,7 +257,7 @@ async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
 
 
 @pytest.mark.fault("A2")
-async def test_a2_keys_open_nothing_of_members_and_tokens_nothing_of_apps(
+async def test_a2_keys_are_refused_for_members_and_tokens_for_apps(
     api: Harness, victim: Tenant
 ) -> None:
     for endpoint in (e for e in ENDPOINTS if e.scope not in WITHOUT_KEY):

@@ -63,7 +63,7 @@ async def hint(api: Harness, app: App, transaction_id: str = HASH, **changes: An
 
 
 class TestOfASwap:
-    async def test_is_the_swaps_and_no_node_is_asked(self, api: Harness, app: App) -> None:
+    async def test_is_read_from_the_swap_without_a_node(self, api: Harness, app: App) -> None:
         swap = a_swap(app_id=app.id, transactions=(an_input(),))
         await api.parts.swaps.store_swaps([a_message(swap)])
         api.transactions.located[ETHEREUM, HASH] = REVERTED
@@ -174,7 +174,9 @@ class TestWhileNoNodeAnswers:
 
         assert (found.status, found.is_found) == ("pending", False)
 
-    async def test_what_has_no_hint_is_unknown_for_now(self, api: Harness, app: App) -> None:
+    async def test_transaction_without_a_hint_is_answered_with_503(
+        self, api: Harness, app: App
+    ) -> None:
         """A 404 would claim that the transaction does not exist, which is unknown."""
         api.transactions.is_away = True
 

@@ -24,7 +24,7 @@ HEADER = "x-ignored"
 
 
 class TestAMisspelledName:
-    async def test_in_a_body_creates_nothing(self, api: Harness) -> None:
+    async def test_in_a_body_is_refused_without_a_swap(self, api: Harness) -> None:
         app = await api.an_app()
         body = a_body(use_depositary=True)
         del body["use_depository"]
@@ -147,7 +147,7 @@ class TestANameOfAnotherEndpoint:
         assert answer.headers[HEADER] == "addresses, network"
         assert (alias.headers[HEADER], alias.json()["data"]) == ("address", [])
 
-    async def test_is_listed_where_it_does_nothing(self, api: Harness) -> None:
+    async def test_is_listed_as_ignored(self, api: Harness) -> None:
         answer = await api.get(await api.an_app(), "/networks", params={"include_swaps": "true"})
 
         assert answer.status_code == 200

@@ -29,7 +29,7 @@ class TestPendingSwaps:
         assert "retry-after" in answers[-1].headers
 
     @pytest.mark.fault("A11")
-    async def test_a11_are_capped_when_they_come_together(self, api: Harness) -> None:
+    async def test_a11_concurrent_creations_are_capped(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, pending_swaps=3)
 
         answers = await asyncio.gather(*(api.create(app, a_body()) for _ in range(12)))

@@ -89,7 +89,7 @@ async def test_a_message_of_another_endpoint_is_not_there(
     assert notifier.replayed == []
 
 
-async def test_messages_are_asked_for_by_parts(
+async def test_messages_are_requested_in_parts(
     endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
     part = await endpoints.messages(OWNER, {"undelivered_only": True}, Window(20, 40))

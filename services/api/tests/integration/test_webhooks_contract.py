@@ -142,7 +142,7 @@ class TestAdding:
         assert list(await webhooks.list_all(app_id)) == [added]
         assert list(await webhooks.list_all(uuid4())) == []
 
-    async def test_is_refused_where_nothing_may_be_sent(
+    async def test_of_a_forbidden_address_is_refused(
         self, webhooks: WebhookEndpoints, app_id: UUID
     ) -> None:
         with pytest.raises(Invalid):

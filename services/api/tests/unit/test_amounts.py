@@ -112,7 +112,7 @@ class TestParseSlippage:
         assert parse_slippage(text) == ppm
 
     @pytest.mark.parametrize("text", ["0.8", "1", "80", "-0.1", "1e400"])
-    def test_refuses_what_would_accept_almost_nothing(self, text: str) -> None:
+    def test_refuses_a_slippage_of_almost_everything(self, text: str) -> None:
         with pytest.raises(Invalid):
             parse_slippage(text)
 

@@ -31,7 +31,7 @@ class TestGathering:
         assert await CallBatcher(run, batch_max=10)(4) == 8
         assert run.batches == [[4]]
 
-    async def test_gathers_what_comes_during_a_flight(self) -> None:
+    async def test_batches_calls_that_arrive_during_a_run(self) -> None:
         run = DoubleNumbers()
         run.release.clear()
         gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=3)
@@ -57,7 +57,7 @@ class TestGathering:
             for n in range(0, 200, 2):
                 assert await gathering(n) == 2 * n
 
-    async def test_gives_everybody_the_error_of_a_flight_that_failed(self) -> None:
+    async def test_raises_the_error_of_a_run_in_every_call(self) -> None:
         async def fail(_: Sequence[int]) -> Sequence[int | Exception]:
             raise RuntimeError("no")
 

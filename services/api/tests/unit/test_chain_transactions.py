@@ -147,7 +147,7 @@ class TestTheCost:
         clock.seconds = 1.2
         assert await evm.locate(NETWORK, HASH) == MINED
 
-    async def test_what_comes_meanwhile_leaves_together_and_once(
+    async def test_lookups_during_a_request_are_sent_together_and_once(
         self, evm: EvmChainTransactions, node: tuple[OneNode, str]
     ) -> None:
         node[0].is_held = asyncio.Event()
@@ -161,7 +161,7 @@ class TestTheCost:
 
         assert node[0].batches == [[HASH], [OTHER_HASH]]
 
-    async def test_nodes_that_do_not_answer_are_left_alone_for_a_second(
+    async def test_nodes_that_do_not_answer_are_not_asked_for_a_second(
         self, evm: EvmChainTransactions, node: tuple[OneNode, str], clock: Clock
     ) -> None:
         node[0].is_away = True
@@ -191,7 +191,7 @@ class TestTheCost:
         assert sum("too many" in str(one) for one in failures) == 1
         node[0].is_held.set()
 
-    async def test_no_more_than_a_bounded_number_is_kept(
+    async def test_number_of_cached_answers_is_limited(
         self, evm: EvmChainTransactions, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(chain_transactions, "CACHED_MAX", 3)

@@ -43,7 +43,7 @@ def test_the_last_that_no_trusted_proxy_has(forwarded: tuple[str, ...], client: 
     assert PROXIES.bucket(a_request(*forwarded)) == client
 
 
-def test_other_proxies_are_not_trusted() -> None:
+def test_headers_of_unknown_proxies_are_not_trusted() -> None:
     request = a_request("192.0.2.1", peer="203.0.113.5")
 
     assert PROXIES.bucket(request) == "203.0.113.5"

@@ -72,7 +72,7 @@ class TestErrors:
             assert b"hunter2" not in answer.body
             assert answer.status_code in (500, 503)
 
-    def test_another_members_is_answered_like_an_unknown_one(self) -> None:
+    def test_objects_of_other_members_are_answered_like_unknown_ones(self) -> None:
         errors = Errors()
 
         assert errors.answer(NotFound(), "id").body == errors.answer(NotFound(), "id").body

@@ -45,7 +45,7 @@ def test_a_replaced_key_reads_until_it_is_removed() -> None:
     assert tokens(NEW).right_of(SWAP, made) is None
 
 
-def test_without_a_key_one_is_derived() -> None:
+def test_key_is_derived_where_none_is_configured() -> None:
     made = tokens().make(SWAP, LinkRight.PAY)
 
     assert tokens().right_of(SWAP, made) is LinkRight.PAY
@@ -54,7 +54,7 @@ def test_without_a_key_one_is_derived() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "svc_pay_", "svc_pay_" + "0" * 32, "é" * 40, "x" * 10_000])
-def test_what_is_no_token_opens_nothing(text: str) -> None:
+def test_invalid_token_gives_no_right(text: str) -> None:
     assert tokens(NEW).right_of(SWAP, text) is None
 
 

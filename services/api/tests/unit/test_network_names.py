@@ -16,7 +16,7 @@ from swap_api.swaps.decide.network_names import unserved_text
         ("BASE_MAINNET", "BASE_DEVNET"),
     ],
 )
-def test_the_nearest_name_comes_first(name: str, first: str) -> None:
+def test_the_nearest_name_is_listed_first(name: str, first: str) -> None:
     assert unserved_text(a_catalogue(), name).split("nearest ")[1].split()[1].strip(",") == first
 
 

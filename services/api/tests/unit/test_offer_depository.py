@@ -14,7 +14,7 @@ from swap_api.funding.usecases.offer_depository import OfferDepository
 CATALOGUE = a_catalogue()
 
 
-async def test_nothing_is_reported_before_a_chain_was_read(
+async def test_depository_is_offered_until_its_chain_was_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reported: list[tuple[str, Sequence[str]]] = []

@@ -147,9 +147,7 @@ class TestDocument:
 
         assert all("503" in operation["responses"] for operation in operations)
 
-    def test_takes_any_of_the_key_headers_and_none_where_none_is_asked_for(
-        self, document: Any
-    ) -> None:
+    def test_accepts_any_key_header_and_none_where_no_key_is_needed(self, document: Any) -> None:
         assert document["security"] == [{"ApiKey": []}, {"ApiKey1": []}]
         assert document["paths"]["/api/swap_rate"]["post"]["security"] == []
 
@@ -165,14 +163,14 @@ class TestDocument:
             named = {one["name"] for one in pushed["post"]["parameters"]}
             assert named == {"webhook-event-type", *families}
 
-    def test_points_at_nothing_that_is_not_there(self, document: Any) -> None:
+    def test_has_only_references_that_resolve(self, document: Any) -> None:
         for pointer in re.findall(r'"\$ref": ?"([^"]*)"', json.dumps(document)):
             found = document
             for name in pointer.removeprefix("#/").split("/"):
                 assert name in found, pointer
                 found = found[name]
 
-    def test_names_every_operation_by_itself(self, document: Any) -> None:
+    def test_has_a_unique_id_for_every_operation(self, document: Any) -> None:
         both = [*document["paths"].values(), *document["webhooks"].values()]
         names = [operation["operationId"] for one in both for operation in one.values()]
 

@@ -13,7 +13,7 @@ print(",".join(sorted(heavy)))
 """
 
 
-def test_loads_neither_web3_nor_anything_else_it_does_not_serve_with() -> None:
+def test_process_imports_neither_web3_nor_other_unused_packages() -> None:
     probe = subprocess.run(
         [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True
     )

@@ -55,7 +55,7 @@ def without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestReadCaughtUp:
-    async def test_waits_for_what_was_decided_when_it_came_and_not_for_what_follows(self) -> None:
+    async def test_waits_only_for_decisions_of_its_start(self) -> None:
         arrived = replace(FIRST, sequence=2, decided_sequence=3)
         lookups = LookupResults(BEHIND, BEHIND, arrived)
 
@@ -83,7 +83,7 @@ class TestReadCaughtUp:
         assert lookups.number > lookups_before + 2
 
     @pytest.mark.usefixtures("without_pause")
-    async def test_waits_for_what_is_newer_than_what_did_not_come(self) -> None:
+    async def test_waits_for_a_newer_decision_than_a_missing_one(self) -> None:
         newer = replace(BEHIND, decided_sequence=3)
         there = replace(newer, sequence=3)
         lookups = LookupResults(BEHIND)
@@ -94,7 +94,7 @@ class TestReadCaughtUp:
         assert await decided.by_id(CALLER, ID) == there
 
     @pytest.mark.usefixtures("without_pause")
-    async def test_remembers_no_more_than_some_of_what_did_not_come(
+    async def test_remembers_a_limited_number_of_missing_decisions(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(read_caught_up, "LATE_MAX", 2)

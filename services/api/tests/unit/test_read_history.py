@@ -85,10 +85,10 @@ class TestFollow:
         types = [orjson.loads(p.split(b"data: ")[1])["type"] for p in pieces if b"data: " in p]
         assert types == ["swap.user_transfer_pending", "swap.updated", "swap.ls_transfer_pending"]
 
-    async def test_goes_on_where_the_client_stopped(self) -> None:
+    async def test_continues_where_the_client_stopped(self) -> None:
         assert ids(await followed(HistoryReads([CREATED, SEEN, PAID]), after=2)) == [b"id: 3"]
 
-    async def test_sends_keepalives_while_nothing_happens(self) -> None:
+    async def test_sends_keepalives_without_events(self) -> None:
         pieces = await followed(HistoryReads([CREATED]), after=1)
 
         alive = [piece for piece in pieces if piece.startswith(b":")]

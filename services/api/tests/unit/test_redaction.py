@@ -53,10 +53,10 @@ class TestRedact:
     @pytest.mark.parametrize(
         "body", [b"", b"svc_live_5f", b"[1]", b'"x"', b"[" * 3000, b"1" * 4096]
     )
-    def test_keeps_nothing_of_what_is_no_object(self, body: bytes) -> None:
+    def test_omits_a_body_that_is_no_object(self, body: bytes) -> None:
         assert redact(body, DECLARED) == (None, False)
 
-    def test_keeps_nothing_of_a_long_body(self) -> None:
+    def test_omits_a_long_body(self) -> None:
         assert redact(b'{"amount": 1}' + b" " * BODY_MAX, DECLARED) == (None, True)
 
     def test_stores_only_what_postgres_takes(self) -> None:

@@ -184,7 +184,7 @@ class TestActions:
         (step,) = orjson.loads(JsonApprovalRendering().steps(stored(paid), None))
         assert (step["type"], step["to_address"], step["detail"]) == ("manual_transfer", None, None)
 
-    def test_without_an_amount_show_what_has_come(self) -> None:
+    def test_without_an_amount_show_the_deposited_amount(self) -> None:
         quote = a_quote(requested_base_units="0", receive_base_units="0")
         waiting = rendering().swap(a_swap(method="deposit_address", quote=quote))
         come = rendering().swap(
@@ -211,7 +211,7 @@ class TestActions:
         assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
         assert (action["to_address"], action["encoded_args"]) == (USDC, [TREASURY, "25500000"])
 
-    def test_are_gone_once_a_deposit_is_seen(self) -> None:
+    def test_are_absent_once_a_deposit_is_seen(self) -> None:
         stored_swap = stored(rendering().swap(SWAPS["seen"]))
         data = orjson.loads(
             rendering().prepared(stored_swap, {}, next_action=next_action(stored_swap))

@@ -239,9 +239,7 @@ class TestOneFollower:
 
         assert (await database_.stored()).cursor == a_block(0)
 
-    async def test_refuses_before_anything_else_what_stands_against_it(
-        self, database_: Database
-    ) -> None:
+    async def test_refuses_a_stale_or_halted_watch_first(self, database_: Database) -> None:
         stale = await database_.stored()
         first = [BlockAdded(a_block(1), (a_deposit("one"),))]
         moved = await database_.advance(stale, first, epoch=database_.epoch)
@@ -256,7 +254,7 @@ class TestOneFollower:
 
         assert await database_.published_versions() == [("seen", 1)]
 
-    async def test_recalls_what_was_written_before_its_turn_came(self, database_: Database) -> None:
+    async def test_uses_rows_that_were_written_before_its_lock(self, database_: Database) -> None:
         hidden = [BlockAdded(a_block(0), (a_payout("hidden"),))]
         sweep = a_transfer("sweep", from_address=DEPOSIT_ADDRESS)
         chain_events = [BlockAdded(a_block(1), (a_payout("same intent"), sweep))]
@@ -387,7 +385,7 @@ class TestMovements:
         assert [row.internal for row in rows] == [False, True]
         assert len(await database_.messages()) == 1
 
-    async def test_that_can_credit_nothing_have_the_reason(self, database_: Database) -> None:
+    async def test_that_cannot_be_credited_have_the_reason(self, database_: Database) -> None:
         await database_.mines(a_deposit("strange", receiver=UNKNOWN_ADDRESS))
 
         (body,) = await database_.messages()

@@ -135,7 +135,7 @@ async def test_two_that_deny_a_rise_revert_it_and_later_coins_are_credited(world
 
 
 @pytest.mark.fault("W1")
-async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
+async def test_coins_after_the_rise_are_credited_when_it_is_reverted(
     world: World,
 ) -> None:
     false_reader = reader_with_extra_coins(world)
@@ -159,7 +159,7 @@ async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
 
 
 @pytest.mark.fault("W1")
-async def test_one_against_one_halts_and_the_next_provider_decides(world: World) -> None:
+async def test_two_providers_that_differ_halt_and_a_third_decides(world: World) -> None:
     false_reader = reader_with_extra_coins(world)
     await publish_false_coins(world, false_reader)
 
@@ -178,7 +178,7 @@ async def test_one_against_one_halts_and_the_next_provider_decides(world: World)
 
 
 @pytest.mark.fault("W1")
-async def test_a_small_rise_that_was_confirmed_is_taken_back_as_well(world: World) -> None:
+async def test_a_small_confirmed_rise_is_reverted_as_well(world: World) -> None:
     false_reader = reader_with_extra_coins(world, extra=SMALL)
     await publish_false_coins(world, false_reader)
 
@@ -191,7 +191,7 @@ async def test_a_small_rise_that_was_confirmed_is_taken_back_as_well(world: Worl
     await world.is_halted()
 
 
-async def test_one_that_answers_alone_decides_nothing(world: World) -> None:
+async def test_denial_by_one_answering_provider_does_not_halt(world: World) -> None:
     false_reader = reader_with_extra_coins(world)
     await publish_false_coins(world, false_reader)
 
@@ -202,7 +202,7 @@ async def test_one_that_answers_alone_decides_nothing(world: World) -> None:
     assert await world.watches.find_halt(NETWORK) is None
 
 
-async def test_what_two_report_is_not_denied_by_a_third(world: World) -> None:
+async def test_rise_that_two_providers_report_is_not_denied_by_a_third(world: World) -> None:
     async with world.followed(correct_reader(world, FIRST)):
         world.chain.mine()
         address = await world.assigns(7)
@@ -223,7 +223,7 @@ async def test_what_two_report_is_not_denied_by_a_third(world: World) -> None:
     assert await world.watches.find_halt(NETWORK) is None
 
 
-async def test_a_rise_that_was_verified_is_not_asked_about(world: World) -> None:
+async def test_a_verified_rise_is_not_denied(world: World) -> None:
     false_reader = reader_with_extra_coins(world)
     await publish_false_coins(world, false_reader)
     await world.verifying(false_reader)()
@@ -233,7 +233,7 @@ async def test_a_rise_that_was_verified_is_not_asked_about(world: World) -> None
     assert await world.watches.find_halt(NETWORK) is None
 
 
-async def test_a_rise_that_is_verified_meanwhile_is_not_taken_back(world: World) -> None:
+async def test_a_rise_that_is_verified_meanwhile_is_not_reverted(world: World) -> None:
     false_reader = reader_with_extra_coins(world)
     await publish_false_coins(world, false_reader)
 
@@ -250,7 +250,7 @@ async def test_a_rise_that_is_verified_meanwhile_is_not_taken_back(world: World)
     assert await world.watches.find_halt(NETWORK) is None
 
 
-async def test_a_rise_in_a_block_that_is_not_final_is_not_asked_about(world: World) -> None:
+async def test_a_rise_in_a_block_that_is_not_final_is_not_denied(world: World) -> None:
     async with world.followed(reader_with_extra_coins(world)):
         world.chain.mine()
         await world.assigns(7)

@@ -50,9 +50,7 @@ class TestTokens:
         assert (body["state"], body["from_address"], body["memo"]) == ("confirmed", USER, None)
 
     @pytest.mark.fault("W24")
-    async def test_w24_that_came_before_the_address_was_assigned_are_found(
-        self, world: World
-    ) -> None:
+    async def test_w24_sent_before_the_address_was_assigned_are_found(self, world: World) -> None:
         async with world.followed():
             await world.sends_tokens(address_of(502), 30)
             world.chain.mine(2)
@@ -93,7 +91,7 @@ class TestTokens:
 
 class TestCoins:
     @pytest.mark.fault("W20")
-    async def test_w20_are_counted_with_the_block_they_came_in(self, world: World) -> None:
+    async def test_w20_are_counted_with_their_block(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(511)
             await world.has_activated()
@@ -165,7 +163,7 @@ class TestCoins:
         assert words["5"] == ["seen", "reverted", "seen", "confirmed"]
         assert len({body["deposit_id"] for body in bodies}) == 2
 
-    async def test_a_reorg_takes_are_taken_back(self, world: World) -> None:
+    async def test_that_a_reorg_removes_are_reverted(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(515)
             await world.has_activated()
@@ -339,7 +337,7 @@ class TestCounts:
                 assert await self.counted(world, address) == world.chain.blocks[-1].time
 
     @pytest.mark.fault("W20")
-    async def test_w20_of_another_address_prove_nothing_about_an_uncounted_one(
+    async def test_w20_of_another_address_are_no_count_of_an_uncounted_one(
         self, world: World
     ) -> None:
         async with world.followed():

@@ -103,7 +103,7 @@ async def test_the_one_transaction_that_sent_it_is_published_in_a_later_version(
 
 
 @pytest.mark.fault("W20")
-async def test_of_several_transactions_none_explains_a_rise_unless_it_is_hinted(
+async def test_rise_of_several_transactions_is_explained_only_by_a_hint(
     world: World,
 ) -> None:
     async with world.followed():
@@ -123,7 +123,7 @@ async def test_of_several_transactions_none_explains_a_rise_unless_it_is_hinted(
 
 
 @pytest.mark.fault("W20")
-async def test_a_hinted_transaction_that_failed_or_came_before_explains_nothing(
+async def test_a_hinted_transaction_that_failed_or_is_earlier_explains_no_rise(
     world: World,
 ) -> None:
     async with world.followed():
@@ -161,7 +161,7 @@ async def test_a_transaction_that_is_mined_again_is_found_again(world: World) ->
         await shows(world, address, *seen, ("reverted", *source), *seen)
 
 
-async def test_it_is_published_again_when_the_chain_goes_back_to_its_block(world: World) -> None:
+async def test_transaction_is_published_again_when_its_block_returns(world: World) -> None:
     """The stored state of the rise is the last published one."""
     async with world.followed():
         address = await world.assigns(707)
@@ -185,7 +185,7 @@ async def test_it_is_published_again_when_the_chain_goes_back_to_its_block(world
     assert tuple(row) == (*source, "confirmed")
 
 
-async def test_it_is_found_in_any_of_the_blocks_that_a_rise_may_be_of(world: World) -> None:
+async def test_transaction_is_found_in_any_possible_block_of_the_rise(world: World) -> None:
     async with world.followed():
         address = await world.assigns(705)
         await world.has_activated()
@@ -198,7 +198,7 @@ async def test_it_is_found_in_any_of_the_blocks_that_a_rise_may_be_of(world: Wor
         await shows(world, address, ("seen", None, None), ("seen", *source))
 
 
-async def test_a_node_that_shows_no_transactions_holds_up_nothing(
+async def test_a_node_that_shows_no_transactions_delays_no_credit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = FakeReader(world.chain)

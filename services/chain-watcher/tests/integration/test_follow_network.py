@@ -89,7 +89,7 @@ class TestFollowNetwork:
         assert (body["kind"], body["sequence_number"]) == ("deposited", 7)
         assert (body["from_address"], body["to_address"]) == (USER, TREASURY)
 
-    async def test_goes_on_where_it_stopped(self, world: World) -> None:
+    async def test_continues_where_it_stopped(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(3)
             await world.is_at_head()
@@ -309,7 +309,7 @@ class TestFollowNetwork:
 
 
 class TestTargets:
-    async def test_are_kept_once(self, world: World, engine: Engine) -> None:
+    async def test_are_stored_once(self, world: World, engine: Engine) -> None:
         envelopes = [
             DEPOSIT_TARGET_ASSIGNED.seal(
                 DepositTargetAssigned(network=NETWORK, address=USER, since=NOW),

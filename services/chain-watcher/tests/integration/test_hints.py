@@ -97,7 +97,7 @@ class TestHints:
 
             await until(is_halted)
 
-    async def test_that_come_in_a_flood_are_one_look_in_a_while(self, world: World) -> None:
+    async def test_that_are_too_many_cause_reads_at_a_limited_rate(self, world: World) -> None:
         remaining = timedelta(milliseconds=200)
         reader, loop = SilentReader(world.chain), asyncio.get_running_loop()
         async with world.followed(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
@@ -114,7 +114,7 @@ class TestHints:
 
         assert looks <= elapsed / remaining.total_seconds() + 1
 
-    async def test_that_come_too_early_wait_for_their_turn(self, world: World) -> None:
+    async def test_that_arrive_too_early_cause_the_next_permitted_read(self, world: World) -> None:
         """The rate limit loses no hint: its transaction is seen at the next permitted read."""
         timings = replace(SHORT_TIMINGS, between_hints=timedelta(milliseconds=200))
         async with world.followed(SilentReader(world.chain), timings=timings):
@@ -126,9 +126,7 @@ class TestHints:
 
             await world.publishes(("seen", 1))
 
-    async def test_are_braked_for_one_network_and_leave_its_blocks_alone(
-        self, world: World
-    ) -> None:
+    async def test_are_limited_without_delaying_blocks(self, world: World) -> None:
         """A follower without hints for an hour still reads every block."""
         timings = replace(SHORT_TIMINGS, between_hints=timedelta(hours=1))
         async with world.followed(timings=timings):

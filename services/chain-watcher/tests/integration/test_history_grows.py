@@ -223,7 +223,7 @@ STATEMENTS: Final = {
 }  # fmt: skip
 
 
-async def test_every_statement_touches_what_it_asks_for_alone(
+async def test_every_statement_reads_only_the_rows_of_its_result(
     readers: Readers, world: World
 ) -> None:
     assert await readers.among(STATEMENTS, History(world.engine, TABLES, FILL)) == {}

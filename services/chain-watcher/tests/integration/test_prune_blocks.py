@@ -70,7 +70,7 @@ async def test_deletes_final_blocks_without_movements(world: World) -> None:
     assert observe.PRUNED.labels(NETWORK)._value.get() == counted + checked - 1
 
 
-async def test_keeps_young_blocks(world: World) -> None:
+async def test_pruning_keeps_young_blocks(world: World) -> None:
     await follow(world)
     before = await stored(world)
 
@@ -79,7 +79,7 @@ async def test_keeps_young_blocks(world: World) -> None:
     assert await stored(world) == before
 
 
-async def test_keeps_what_no_second_look_has_read(world: World) -> None:
+async def test_pruning_keeps_blocks_without_a_second_look(world: World) -> None:
     async with world.followed():
         world.chain.mine(BLOCKS)
         await world.is_at_head()
@@ -90,7 +90,7 @@ async def test_keeps_what_no_second_look_has_read(world: World) -> None:
     assert await stored(world) == before
 
 
-async def test_keeps_blocks_that_a_reorg_removed(world: World) -> None:
+async def test_pruning_keeps_blocks_that_a_reorg_removed(world: World) -> None:
     async with world.followed():
         world.chain.mine(2)
         await world.is_at_head()
@@ -104,7 +104,7 @@ async def test_keeps_blocks_that_a_reorg_removed(world: World) -> None:
     assert await stored(world, "orphan") == [2]
 
 
-async def test_goes_on_where_it_ended_and_the_follower_goes_on_too(world: World) -> None:
+async def test_pruning_and_the_follower_continue_where_they_ended(world: World) -> None:
     async with world.followed():
         for _ in range(3):
             world.chain.mine(BLOCKS)

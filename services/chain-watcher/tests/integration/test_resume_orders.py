@@ -69,7 +69,7 @@ async def test_lifts_the_halt_that_was_shown(world: World, route: OrderRoute) ->
     assert (answer.status_code, await world.watches.find_halt(NETWORK)) == (200, None)
 
 
-async def test_leaves_a_halt_that_began_after_the_order(world: World, route: OrderRoute) -> None:
+async def test_order_does_not_lift_a_later_halt(world: World, route: OrderRoute) -> None:
     async with world.followed():
         world.chain.mine(5)
         await world.is_at_head()
@@ -84,7 +84,7 @@ async def test_leaves_a_halt_that_began_after_the_order(world: World, route: Ord
     assert await world.watches.find_halt(NETWORK) is not None
 
 
-async def test_refuses_an_order_that_names_another_halt(world: World, route: OrderRoute) -> None:
+async def test_order_that_names_another_halt_is_refused(world: World, route: OrderRoute) -> None:
     async with world.followed():
         world.chain.mine(5)
         await world.is_at_head()

@@ -127,7 +127,7 @@ async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
     assert not await is_halted(world)
 
 
-async def test_what_came_later_of_other_networks_is_not_waited_for(
+async def test_later_messages_of_other_networks_do_not_delay_the_resume(
     world: World, settler: Engine
 ) -> None:
     await halted_by_false_node(world)

@@ -125,7 +125,7 @@ class TestLookAgain:
         assert await world.watches.find_unchecked(NETWORK) is None
 
     @pytest.mark.fault("R6")
-    async def test_r6_does_not_go_on_while_another_node_denies_what_was_published(
+    async def test_r6_does_not_resume_while_another_node_denies_a_published_movement(
         self, world: World
     ) -> None:
         """Waiting payments would be sent before the next look halts it again."""
@@ -158,7 +158,7 @@ class TestLookAgain:
         [(_, began_before, ended_at)] = await shown(world, all_of_them)
         assert (began_before, ended_at is None) == (began_at, False)
 
-    async def test_asks_a_node_that_is_alone_twice_before_it_halts(self, world: World) -> None:
+    async def test_asks_the_only_node_twice_before_it_halts(self, world: World) -> None:
         async with world.followed(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
@@ -302,7 +302,7 @@ class TestLookAgain:
         assert progress.last_outbox_id == last
 
     @pytest.mark.fault("W1")
-    async def test_adds_what_a_node_hid_in_a_block_that_came_back(self, world: World) -> None:
+    async def test_adds_a_hidden_movement_of_a_block_that_returned(self, world: World) -> None:
         """A movement reverted by the reorg is stored in the same block, and not published again."""
         async with world.followed():
             await world.deposits(7)
@@ -324,7 +324,7 @@ class TestLookAgain:
         assert earlier == before
         assert [state for state, _ in (seen, confirmed)] == ["seen", "confirmed"]
 
-    async def test_adds_nothing_that_is_known(self, world: World) -> None:
+    async def test_adds_no_known_movement(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)
             world.chain.mine(9)
@@ -334,7 +334,7 @@ class TestLookAgain:
         assert await self.run_second_look(world)()
         assert await world.published_versions() == before
 
-    async def test_leaves_alone_what_can_still_change(self, world: World) -> None:
+    async def test_does_not_read_blocks_that_are_not_final(self, world: World) -> None:
         async with world.followed(HidingReader(world.chain)):
             await world.deposits(7)
             world.chain.mine(3)
@@ -343,7 +343,7 @@ class TestLookAgain:
             assert not await self.run_second_look(world)()
             assert await world.published_versions() == []
 
-    async def test_concludes_nothing_from_a_node_of_another_chain(self, world: World) -> None:
+    async def test_ignores_a_node_of_another_chain(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(9)
             await world.is_at_head()

@@ -151,7 +151,7 @@ async def test_r5_coins_are_credited_once_however_a_reorg_splits_them(
 
 
 @pytest.mark.fault("R5")
-async def test_r5_a_rise_that_comes_again_in_two_blocks_is_the_same_deposit(world: World) -> None:
+async def test_r5_rise_mined_again_in_two_blocks_is_the_same_deposit(world: World) -> None:
     payers = await paid_to(world, NUMBER)
     await payers.send(4)
     await payers.send(6)

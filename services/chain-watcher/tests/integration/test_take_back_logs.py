@@ -59,7 +59,9 @@ def world(world: World) -> World:
     return world
 
 
-async def test_what_all_providers_deny_is_taken_back_and_the_network_goes_on(world: World) -> None:
+async def test_logs_that_all_providers_deny_are_reverted_and_the_network_resumes(
+    world: World,
+) -> None:
     await halted_by_false_node(world)
 
     await world.resuming(two_correct_readers(world))(NETWORK, take_back=[TRANSACTION])
@@ -74,7 +76,7 @@ async def test_what_all_providers_deny_is_taken_back_and_the_network_goes_on(wor
     assert await world.second_look(correct_reader(world, THIRD))()
 
 
-async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World) -> None:
+async def test_log_that_one_provider_reports_is_not_reverted(world: World) -> None:
     await halted_by_false_node(world)
     before = await world.published_versions()
 
@@ -106,7 +108,7 @@ async def test_a_false_node_reverts_no_real_deposit(world: World) -> None:
     assert await world.published_versions() == before
 
 
-async def test_nothing_is_taken_back_while_a_provider_does_not_answer(world: World) -> None:
+async def test_log_is_not_reverted_while_a_provider_does_not_answer(world: World) -> None:
     await halted_by_false_node(world)
     before = await world.published_versions()
 
@@ -122,7 +124,7 @@ async def test_nothing_is_taken_back_while_a_provider_does_not_answer(world: Wor
     assert await is_halted(world)
 
 
-async def test_one_provider_alone_denies_nothing(world: World) -> None:
+async def test_log_is_not_reverted_with_one_configured_provider(world: World) -> None:
     await halted_by_false_node(world)
     before = await world.published_versions()
 
@@ -133,7 +135,7 @@ async def test_one_provider_alone_denies_nothing(world: World) -> None:
     assert await is_halted(world)
 
 
-async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: World) -> None:
+async def test_log_of_a_network_that_is_not_halted_is_not_reverted(world: World) -> None:
     async with world.followed(false_reader(world)):
         world.chain.mine(9)
         await world.is_at_head()
@@ -181,7 +183,7 @@ async def test_a_transaction_of_another_network_is_refused(world: World) -> None
     assert await world.watches.find_halt(OTHER) is not None
 
 
-async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
+async def test_reverted_logs_stay_reverted_when_the_network_halts_again(
     world: World,
 ) -> None:
     """Each false log is named; the next order names the second one, and repeats the first."""
@@ -210,7 +212,7 @@ async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
     assert not await is_halted(world)
 
 
-async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_repeated(
+async def test_an_order_interrupted_before_its_commit_can_be_repeated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await halted_by_false_node(world)
@@ -228,7 +230,7 @@ async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_rep
     assert not await is_halted(world)
 
 
-async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
+async def test_a_log_that_changes_while_providers_are_asked_is_not_reverted(
     world: World,
 ) -> None:
     await halted_by_false_node(world)
@@ -318,7 +320,7 @@ async def test_a_real_deposit_with_a_false_sender_is_published_as_it_is(world: W
     await follows_until_confirmed(world, "deposited")
 
 
-async def test_providers_that_contradict_each_other_about_the_real_deposit_take_nothing_back(
+async def test_contradictory_reports_of_the_real_deposit_revert_no_log(
     world: World,
 ) -> None:
     deposit = await world.deposits(7)
@@ -375,7 +377,7 @@ async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_cred
 
 
 @pytest.mark.parametrize(("true_at", "false_at"), [(2, 9), (3, 1)])
-async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credited(
+async def test_a_real_deposit_reported_only_in_a_wrong_block_is_credited(
     world: World, true_at: int, false_at: int
 ) -> None:
     """The second look does not pass its true block before the false row is reverted."""
@@ -405,7 +407,7 @@ async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credit
     assert not await is_halted(world)
 
 
-async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
+async def test_a_sweep_that_is_booked_as_final_is_not_reverted(world: World) -> None:
     """Two providers lied. The settler reverses no booked sweep, so the order is refused."""
     sweep = a_sweep("swept")
     confirming = false_reader(world, adding(sweep), provider=THIRD)
@@ -426,7 +428,7 @@ async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -
     assert await world.published_versions() == before
 
 
-async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back(
+async def test_a_reverted_sweep_no_longer_counts(
     world: World,
 ) -> None:
     """Otherwise more coins would be counted at its address than were received."""

@@ -158,7 +158,7 @@ def an_operator(name: str) -> dict[str, str]:
 
 
 @pytest.mark.fault("W1")
-def test_false_deposits_are_reverted_by_two_operators_once_the_node_is_gone(
+def test_false_deposits_are_reverted_by_two_operators_without_the_false_node(
     stack: Stack,
 ) -> None:
     """The network resumes, and the amount that the transaction really moved is credited."""

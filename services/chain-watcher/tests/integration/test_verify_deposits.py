@@ -147,7 +147,7 @@ class TestWithTwoProviders:
         assert observe.UNVERIFIED.labels(NETWORK)._value.get() == 1
 
     @pytest.mark.fault("W1")
-    async def test_the_node_that_reported_it_is_not_asked_again(self, world: World) -> None:
+    async def test_the_node_that_reported_it_does_not_verify_it(self, world: World) -> None:
         false_reader = falsifying_reader(world, adding(LARGE))
         async with world.followed(false_reader):
             world.chain.mine(3)
@@ -160,7 +160,7 @@ class TestWithTwoProviders:
         assert await states(world) == ["seen"]
 
     @pytest.mark.fault("W1")
-    async def test_another_memo_credits_no_other_swap(self, world: World) -> None:
+    async def test_false_memo_credits_no_other_swap(self, world: World) -> None:
         async with world.followed(falsifying_reader(world, with_another_memo)):
             data = encode_transfer_with_memo(world.policy.network.contracts.treasury, LARGE, b"7")
             await world.sends(Call(USDC, 0, data, 10**6))
@@ -192,7 +192,7 @@ class TestWithTwoProviders:
 
         assert await states(world) == ["seen"]
 
-    async def test_what_the_first_node_had_not_indexed_is_confirmed_when_it_has(
+    async def test_deposit_is_confirmed_once_the_first_node_has_indexed_it(
         self, world: World
     ) -> None:
         """The follower did not see the report, so it reads open movements again."""
@@ -239,7 +239,7 @@ class TestWithTwoProviders:
         assert await states(world) == ["seen"]
 
     @pytest.mark.parametrize("false_movement", [a_sweep("own", LARGE), a_withdrawal("own", LARGE)])
-    async def test_what_moves_our_own_money_is_no_deposit_that_waits(
+    async def test_internal_movement_does_not_count_as_a_withheld_deposit(
         self, world: World, false_movement: Movement
     ) -> None:
         """It does not count in the tier's sum or as withheld."""
@@ -404,7 +404,7 @@ class TestWithOneProvider:
         assert observe.WITHHELD.labels(NETWORK)._value.get() == 1
         assert observe.ONE_PROVIDER_USED.labels(NETWORK, USDC)._value.get() == LARGE
 
-    async def test_go_on_when_the_span_is_over(self, world: World, capped: Policy) -> None:
+    async def test_continue_after_the_span_of_the_cap(self, world: World, capped: Policy) -> None:
         async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
@@ -421,7 +421,9 @@ class TestWithOneProvider:
             world.chain.mine()
             await world.publishes(("confirmed", 2), ("seen", 1), ("confirmed", 2))
 
-    async def test_what_a_reorg_took_has_no_part_in_it(self, world: World, capped: Policy) -> None:
+    async def test_deposit_removed_by_a_reorg_does_not_count_in_the_sum(
+        self, world: World, capped: Policy
+    ) -> None:
         async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
@@ -432,9 +434,7 @@ class TestWithOneProvider:
             world.chain.mine()
             await world.publishes(("confirmed", 2), ("reverted", 3), ("confirmed", 2))
 
-    async def test_go_on_when_a_second_provider_is_configured(
-        self, world: World, capped: Policy
-    ) -> None:
+    async def test_continue_with_a_second_provider(self, world: World, capped: Policy) -> None:
         async with world.followed(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE + 1)
             world.chain.mine(2)

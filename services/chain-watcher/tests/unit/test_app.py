@@ -48,7 +48,7 @@ async def service(settings: ChainWatcherSettings, catalogue: Catalogue) -> Servi
 
 
 @pytest.mark.fault("W28")
-async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -> None:
+async def test_each_network_is_followed_under_its_own_lease(service: Service) -> None:
     assert {task.name for task in service.tasks} == {
         *(f"watch:{network}" for network in (NETWORK, OTHER)),
         *(f"check:{network}" for network in (NETWORK, OTHER)),
@@ -86,12 +86,12 @@ async def test_consumes_at_least_once_and_from_the_start(service: Service) -> No
         assert one._connection_args["auto_offset_reset"] == "earliest"
 
 
-async def test_gives_operators_two_routes(service: Service) -> None:
+async def test_operators_have_two_routes(service: Service) -> None:
     assert {(route.method, route.path) for route in service.admin_routes} == {("GET", "/networks")}
     assert [route.path for route in service.order_routes] == ["/networks/{network}/resume"]
 
 
-async def test_needs_two_operators_to_lift_a_halt_by_default(
+async def test_lifting_a_halt_needs_two_operators_by_default(
     settings: ChainWatcherSettings, catalogue: Catalogue
 ) -> None:
     reasons = []
@@ -108,7 +108,7 @@ async def test_needs_two_operators_to_lift_a_halt_by_default(
     assert [why is None for why in reasons] == [False, True]
 
 
-async def test_takes_back_only_with_a_reason_and_shows_it_to_the_second_operator(
+async def test_reverting_logs_needs_a_reason_that_the_second_operator_sees(
     service: Service,
 ) -> None:
     [route] = service.order_routes
@@ -133,7 +133,7 @@ async def test_takes_back_only_with_a_reason_and_shows_it_to_the_second_operator
     assert {response.status_code for response in refused} == {400}
 
 
-def test_sends_a_node_ten_requests_a_second_by_default(
+def test_nodes_are_polled_ten_times_a_second_by_default(
     settings: ChainWatcherSettings,
 ) -> None:
     assert settings.chain_watcher.poll_interval == timedelta(milliseconds=100)

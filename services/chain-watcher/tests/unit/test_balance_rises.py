@@ -55,7 +55,7 @@ def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> A
         (known(published=(Rise(0, 5),)), 9, (Rise(0, 5), Rise(5, 9))),
     ],
 )
-def test_publishes_what_has_come_since_the_last_count(
+def test_coins_since_the_last_count_are_a_rise(
     received: AddressTotals, balance: int, expected: tuple[Rise, ...]
 ) -> None:
     assert find_rises(received, balance, finalized_number=FINAL) == NewRises(expected)
@@ -69,7 +69,7 @@ def test_publishes_what_has_come_since_the_last_count(
         (known(risen=5, published=(Rise(0, 5), Rise(5, 8))), 7, ()),
     ],
 )
-def test_waits_for_the_rest_of_a_rise_that_a_reorg_split(
+def test_rise_that_a_reorg_split_is_incomplete_until_the_rest(
     received: AddressTotals, balance: int, complete: tuple[Rise, ...]
 ) -> None:
     found = find_rises(received, balance, finalized_number=FINAL)
@@ -91,7 +91,9 @@ def test_rejects_a_node_with_less_than_the_former_total() -> None:
 
 
 @given(st.lists(st.integers(1, 50), max_size=12), st.integers(0, 200), st.booleans())
-def test_never_credits_more_than_came(parts: list[int], more: int, is_final: bool) -> None:
+def test_credited_rises_never_exceed_the_received_coins(
+    parts: list[int], more: int, is_final: bool
+) -> None:
     published: list[Rise] = []
     for part in parts:
         before = published[-1].upto if published else 0
@@ -106,7 +108,7 @@ def test_never_credits_more_than_came(parts: list[int], more: int, is_final: boo
     assert [rise.before for rise in rises] == [canonical, *(r.upto for r in rises)][: len(rises)]
 
 
-def test_a_rise_is_named_by_what_came_before_and_with_it() -> None:
+def test_a_rise_is_identified_by_its_totals_before_and_after() -> None:
     [one] = to_movements(a_block(3), DEPOSIT_ADDRESS, [Rise(5, 8)], a_policy(), None)
 
     assert one.id == rise_id(NETWORK, DEPOSIT_ADDRESS, 5, 8)

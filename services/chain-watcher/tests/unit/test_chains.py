@@ -44,12 +44,12 @@ def a_chain(
         (["http://a", "http://b"], 2),
     ],
 )
-async def test_takes_only_another_host_for_another_provider(urls: list[str], count: int) -> None:
+async def test_urls_of_one_host_are_one_provider(urls: list[str], count: int) -> None:
     async with open_session() as session:
         assert len(a_chain(urls, session).providers) == count
 
 
-async def test_counts_a_node_whose_final_block_is_another() -> None:
+async def test_node_with_a_different_final_block_is_counted() -> None:
     async def answer(request: web.Request) -> web.Response:
         request_body = orjson.loads(await request.read())
         if request_body["method"] == "eth_chainId":
@@ -93,7 +93,7 @@ async def test_warns_of_a_live_network_with_one_provider(
     assert observe.PROVIDERS.labels(NETWORK)._value.get() == providers
 
 
-async def test_names_tokens_without_a_tier_or_configured_cap(
+async def test_tokens_without_a_tier_or_a_cap_are_logged(
     settings: ChainWatcherSettings,
 ) -> None:
     network = a_network(tokens=(a_token(tiers=()), a_token(symbol="ETH", address=NATIVE)))
@@ -107,7 +107,9 @@ async def test_names_tokens_without_a_tier_or_configured_cap(
     assert (logs[1]["log_level"], logs[1]["tokens"]) == ("error", ["USDC"])
 
 
-async def test_a_setting_comes_before_the_tiers(settings: ChainWatcherSettings) -> None:
+async def test_a_configured_cap_replaces_the_one_of_the_tier(
+    settings: ChainWatcherSettings,
+) -> None:
     group = settings.chain_watcher.model_copy(
         update={"one_provider_caps": {NETWORK: {"USDC": 5}, "OTHER": {"ETH": 6}}}
     )

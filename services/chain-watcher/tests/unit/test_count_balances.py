@@ -86,7 +86,7 @@ async def test_near_the_head_a_count_is_waited_for(chain: FakeChain) -> None:
         await counting(UnavailableReader(chain)).count([added(chain.blocks[1])], at=NOW)
 
 
-async def test_of_a_final_block_it_may_be_too_late(chain: FakeChain) -> None:
+async def test_unavailable_balances_of_a_final_block_are_skipped(chain: FakeChain) -> None:
     last = chain.blocks[-1]
     assert (
         await counting(UnavailableReader(chain)).count([added(last), BlocksFinalized(last)], at=NOW)

@@ -233,7 +233,7 @@ class TestReceipts:
 
         assert watcher.publications[0].movement.memo is None
 
-    def test_of_nothing_are_nothing(self) -> None:
+    def test_of_zero_are_ignored(self) -> None:
         watcher = Watcher()
 
         step = watcher.mines(a_transfer("empty", 0), a_native_receipt("empty too", 0))
@@ -372,7 +372,7 @@ class TestReorgs:
 
         assert watcher.published_versions() == [("seen", 1), ("confirmed", 2), ("reverted", 3)]
 
-    def test_leave_alone_what_is_below_them(self) -> None:
+    def test_do_not_revert_earlier_blocks(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_deposit("one"))
@@ -471,7 +471,7 @@ class TestReorgs:
 
 
 class TestBlocks:
-    def test_delivered_twice_change_nothing(self) -> None:
+    def test_delivered_twice_have_no_second_effect(self) -> None:
         watcher = Watcher()
         event = BlockAdded(a_block(1), (a_deposit("one"),))
 
@@ -486,7 +486,7 @@ class TestBlocks:
         with pytest.raises(BrokenChain):
             Watcher().receives(BlockAdded(a_block(1, branch="b"), ()))
 
-    def test_of_a_number_that_is_taken_are_refused(self) -> None:
+    def test_of_a_known_number_are_refused(self) -> None:
         watcher = Watcher()
         watcher.mines()
 
@@ -500,7 +500,7 @@ class TestBlocks:
 
         assert (watcher.watch.start_number, watcher.watch.finalized_number) == (50, 50)
 
-    def test_that_are_final_and_published_leave_nothing_open(self) -> None:
+    def test_that_are_final_and_published_leave_no_open_movements(self) -> None:
         watcher = Watcher(policy=a_policy(small_tier=1))
 
         watcher.mines(a_deposit("one"))

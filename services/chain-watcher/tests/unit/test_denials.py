@@ -62,7 +62,7 @@ class TestFindDenials:
 
         assert found == []
 
-    def test_goes_on_after_a_rise_that_two_report(self) -> None:
+    def test_continues_after_a_rise_that_two_providers_report(self) -> None:
         reported, denied = a_rise(0, 5), a_rise(0, 5, UNKNOWN_ADDRESS)
         totals = {DEPOSIT_ADDRESS: 5, UNKNOWN_ADDRESS: 4}
 

@@ -82,7 +82,7 @@ class TestSecondProvider:
 
         assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
-    def test_what_was_verified_in_another_block_is_not_verified_in_this_one(self) -> None:
+    def test_deposit_verified_in_another_block_is_not_verified(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
         step = watcher.mines(a_deposit("large", LARGE))
         watcher.evidence = Evidence(verified_keys=frozenset(t.key for t in step.new_movements))
@@ -139,7 +139,7 @@ class TestSecondProvider:
         block = a_block(1, branch="b", parent=start)
         watcher.receives(BlocksReverted(start, tuple(gone)), BlockAdded(block, movements))
 
-    def test_nothing_that_a_funder_sends_waits_for_it(self) -> None:
+    def test_transfers_of_a_funder_do_not_wait_for_it(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
 
         watcher.mines(a_transfer("funds", LARGE, from_address=FUNDER))
@@ -162,7 +162,7 @@ class TestSecondProvider:
 
     @pytest.mark.parametrize("movement", [a_sweep("own"), a_withdrawal("own")])
     @pytest.mark.fault("W1")
-    def test_what_moves_our_own_money_waits_for_it(self, movement: events.Movement) -> None:
+    def test_internal_movements_wait_for_it(self, movement: events.Movement) -> None:
         """An invented withdrawal would remove inventory only from the ledger."""
         watcher = Watcher(policy=a_policy_of_two())
 
@@ -176,7 +176,7 @@ class TestSecondProvider:
         assert confirmed(watcher) == [id_of("own")]
 
     @pytest.mark.parametrize("movement", [a_sweep("own"), a_withdrawal("own")])
-    def test_it_waits_for_no_provider_where_one_is_configured(
+    def test_internal_movements_do_not_wait_where_one_provider_is_configured(
         self, movement: events.Movement
     ) -> None:
         watcher = Watcher(policy=a_policy())
@@ -196,7 +196,7 @@ class TestSecondProvider:
         assert confirmed(watcher) == [id_of("paid")]
         assert step.trusted_movements == ()
 
-    def test_only_one_is_asked_where_only_one_is_configured_and_no_cap_is(self) -> None:
+    def test_is_not_needed_where_one_is_configured_without_a_cap(self) -> None:
         watcher = Watcher(policy=replace(a_policy_of_two(), has_second_provider=False))
 
         watcher.mines(a_deposit("large", LARGE))
@@ -224,7 +224,7 @@ class TestWhatHasToBeRead:
 
         assert query == EvidenceQuery(single_provider_since=at - policy.caps.span)
 
-    def test_without_a_rule_is_nothing(self) -> None:
+    def test_without_a_rule_is_empty(self) -> None:
         query = EvidenceQuery.of(a_policy(), self.OPEN.values(), has_deposits=True, at=BLOCK.time)
 
         assert query == EvidenceQuery()
@@ -249,7 +249,7 @@ class TestWhatHasToBeRead:
 
 
 class TestCap:
-    def test_what_one_provider_reports_is_confirmed_up_to_the_cap(self) -> None:
+    def test_deposits_of_one_provider_are_confirmed_up_to_the_cap(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
 
         step = watcher.mines(
@@ -260,7 +260,7 @@ class TestCap:
         assert [t.movement.id for t in step.trusted_movements] == [id_of("first"), id_of("second")]
         assert [t.movement.id for t in step.withheld_movements] == [id_of("third")]
 
-    def test_what_was_confirmed_before_counts_and_what_waits_goes_when_there_is_room(self) -> None:
+    def test_earlier_deposits_count_and_a_withheld_one_is_confirmed_below_the_cap(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
         watcher.evidence = Evidence(single_provider_sums={TOKEN: HALF + 1})
         watcher.mines(a_deposit("waits", HALF))
@@ -272,7 +272,7 @@ class TestCap:
 
         assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
-    def test_nothing_younger_goes_before_it(self) -> None:
+    def test_younger_deposit_waits_behind_a_withheld_one(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
         watcher.evidence = Evidence(single_provider_sums={TOKEN: HALF})
 
@@ -281,7 +281,7 @@ class TestCap:
 
         assert confirmed(watcher) == []
 
-    def test_one_that_is_larger_than_the_cap_holds_up_nothing(self) -> None:
+    def test_deposit_larger_than_the_cap_delays_no_other(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
 
         watcher.mines(a_deposit("too large", LARGE + 1))
@@ -289,14 +289,14 @@ class TestCap:
 
         assert confirmed(watcher) == [id_of("younger")]
 
-    def test_one_that_takes_the_whole_cap_is_confirmed(self) -> None:
+    def test_deposit_of_exactly_the_cap_is_confirmed(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
 
         watcher.mines(a_deposit("whole", LARGE))
 
         assert confirmed(watcher) == [id_of("whole")]
 
-    def test_what_waits_is_marked_once(self) -> None:
+    def test_withheld_deposit_is_marked_once(self) -> None:
         watcher = Watcher(policy=a_capped_policy(cap=0))
 
         first, second = watcher.mines(a_deposit("waits")), watcher.mines()
@@ -361,12 +361,12 @@ class TestSecondLook:
 
         assert published_states(found) == ["seen", "confirmed", "seen"]
 
-    def test_one_below_the_tier_is_confirmed(self) -> None:
+    def test_missed_deposit_below_the_tier_is_confirmed(self) -> None:
         found = looked_again(a_deposit("missed", LARGE - 1))
 
         assert published_states(found) == ["seen", "confirmed"]
 
-    def test_what_no_second_provider_has_verified_makes_no_deposit_deeper(self) -> None:
+    def test_unverified_sum_does_not_raise_the_depth_of_a_deposit(self) -> None:
         unverified = Evidence(unverified_sums={TOKEN: LARGE})
 
         found = looked_again(a_deposit("missed"), evidence=unverified, policy=a_policy())
@@ -382,7 +382,7 @@ class TestSecondLook:
             "confirmed",
         ]
 
-    def test_what_was_missed_counts_under_the_cap_of_a_single_provider(self) -> None:
+    def test_missed_deposit_counts_under_the_cap_of_a_single_provider(self) -> None:
         assert published_states(looked_again(a_deposit("missed", 1), policy=a_capped_policy())) == [
             "seen"
         ]
@@ -391,7 +391,7 @@ class TestSecondLook:
         ("name", "value"), [("memo", b"another"), ("from_address", UNKNOWN_ADDRESS)]
     )
     @pytest.mark.fault("W1")
-    def test_another_memo_or_sender_than_was_published_is_a_contradiction(
+    def test_memo_or_sender_that_differs_from_the_published_one_is_a_contradiction(
         self, name: str, value: object
     ) -> None:
         """Neither is in a log, so a node that lies about them credits another swap."""
@@ -400,7 +400,7 @@ class TestSecondLook:
         with pytest.raises(MovementsDenied):
             looked_again(a_transfer("one", **{"memo": b"memo", name: value}), stored=stored)
 
-    def test_what_is_reported_alike_is_verified(self) -> None:
+    def test_deposit_that_is_reported_alike_is_verified(self) -> None:
         fact = a_transfer("one", memo=b"memo")
         stored = stored_deposit(fact)
 
@@ -418,7 +418,7 @@ class TestSecondLook:
 
         assert looked_again(a_transfer("one"), stored=stored).verified == ()
 
-    def test_what_came_to_a_deposit_address_is_compared_as_well(self) -> None:
+    def test_transfer_to_a_deposit_address_is_verified_as_well(self) -> None:
         fact = a_transfer("one", to_address=DEPOSIT_ADDRESS)
 
         assert looked_again(fact, stored=stored_deposit(fact)).verified

@@ -107,7 +107,7 @@ class TestAFoundMovement:
         assert [tracked.state for tracked in one.publications] == [State.CONFIRMED]
         assert [tracked.state for tracked in two.publications] == [State.SEEN]
 
-    def test_goes_on_with_what_was_published_of_it(self) -> None:
+    def test_continues_its_published_versions(self) -> None:
         known = PublishedVersion(4, Depth(9, is_finality=False))
 
         step = found(three_blocks(), a_movement(a_block(3)), known=known)
@@ -157,7 +157,7 @@ class TestABlockThatDoesNotFit:
 
 
 class TestFinality:
-    def test_is_never_beyond_the_head_and_never_taken_back(self) -> None:
+    def test_is_never_beyond_the_head_and_never_decreases(self) -> None:
         watcher = three_blocks()
 
         watcher.receives(BlocksFinalized(a_block(9)))

@@ -181,7 +181,7 @@ def test_call_data_is_a_memo_up_to_64_bytes(length: int, *, is_memo: bool) -> No
         ({"from_address": TREASURY, "claimed_by": a_log("deposit")}, False),
     ],
 )
-def test_what_the_treasury_gets_from_our_own_addresses_is_no_deposit(
+def test_transfers_between_our_own_addresses_are_internal(
     changes: dict[str, Any], *, is_internal: bool
 ) -> None:
     for fact in (a_transfer("one", **changes), a_native_receipt("one", **changes)):
@@ -225,7 +225,7 @@ class TestPolicy:
             (a_withdrawal("one"), False),
         ],
     )
-    def test_only_what_users_bring_can_be_taken_back_from_us(
+    def test_only_receipts_from_users_count_as_inflow(
         self, fact: events.Movement, *, adds_to_inflow: bool
     ) -> None:
         read_as = publications(fact)
@@ -251,7 +251,7 @@ class TestPolicy:
             (a_sweep("one"), True),
         ],
     )
-    def test_nodes_are_asked_for_the_logs_of_our_addresses(
+    def test_logs_of_our_addresses_are_in_scope(
         self, fact: events.Movement, *, is_in_log_scope: bool
     ) -> None:
         read_as = publications(fact)
@@ -265,7 +265,7 @@ class TestPolicy:
             assert not POLICY.is_in_log_scope(former)
             assert not POLICY.is_in_log_scope(replace(read_as, from_address=None))
 
-    def test_without_a_depository_or_addresses_they_are_not_asked_for_those(self) -> None:
+    def test_without_a_depository_or_addresses_their_logs_are_not_in_scope(self) -> None:
         bare = Policy(
             a_network(
                 contracts=Contracts(treasury=TREASURY, depository=None, deposit_addresses=None)

@@ -71,7 +71,7 @@ def test_confirms_what_it_finds_with_its_block() -> None:
     assert [tracked.version for tracked in found.new_movements] == [2]
 
 
-def test_leaves_what_is_stored() -> None:
+def test_stored_movement_is_not_missed() -> None:
     stored = StoredMovements(frozenset({movement_id(NETWORK, a_log("one"))}), {5: BLOCK.hash})
 
     assert missed(a_deposit("one"), stored=stored) == MissedMovements((), (), ())
@@ -83,7 +83,7 @@ def test_stores_claimed_receipts_without_a_message() -> None:
     assert (found.publications, len(found.new_movements)) == ((), 1)
 
 
-def test_goes_on_with_the_versions_of_an_intent() -> None:
+def test_missed_payout_continues_the_versions_of_its_intent() -> None:
     found = missed(
         a_payout("again", 99), known={99: PublishedVersion(2, Depth(1, is_finality=False))}
     )
@@ -91,7 +91,7 @@ def test_goes_on_with_the_versions_of_an_intent() -> None:
     assert published_states(found) == [("seen", 3), ("confirmed", 4)]
 
 
-def test_accepts_no_report_when_two_nodes_differ_on_a_final_block() -> None:
+def test_report_of_a_different_final_block_is_refused() -> None:
     with pytest.raises(BrokenChain):
         missed(
             a_deposit("one"), stored=StoredMovements(frozenset(), {5: a_block(5, branch="b").hash})
@@ -117,7 +117,7 @@ def stored_as_published(*movements: Movement) -> StoredMovements:
     [a_deposit("gone"), a_transfer("gone"), a_native_receipt("gone"), a_payout("gone")],
     ids=lambda fact: type(fact).__name__,
 )
-def test_refuses_what_is_published_and_not_there(fact: events.Movement) -> None:
+def test_published_movement_that_is_absent_is_denied(fact: events.Movement) -> None:
     stored = stored_as_published(published(a_deposit("one")), published(fact))
 
     with pytest.raises(MovementsDenied, match=a_log("gone").transaction_hash) as denied:
@@ -128,7 +128,7 @@ def test_refuses_what_is_published_and_not_there(fact: events.Movement) -> None:
     ]
 
 
-def test_names_the_denied_log_and_its_reporter() -> None:
+def test_error_names_the_denied_log_and_its_reporter() -> None:
     block = replace(BLOCK, provider="first")
     movement = published(a_deposit("gone"), block)
 
@@ -141,7 +141,7 @@ def test_names_the_denied_log_and_its_reporter() -> None:
     )
 
 
-def test_refuses_what_came_to_an_address_only_where_it_was_asked_about() -> None:
+def test_absent_transfer_is_denied_only_at_a_watched_address() -> None:
     stored = stored_as_published(published(a_transfer("gone", to_address=DEPOSIT_ADDRESS)))
 
     assert missed(stored=stored) == MissedMovements((), (), ())
@@ -149,11 +149,11 @@ def test_refuses_what_came_to_an_address_only_where_it_was_asked_about() -> None
         missed(stored=stored, watched=[DEPOSIT_ADDRESS.lower()])
 
 
-def test_stores_no_block_in_which_nothing_was_missed() -> None:
+def test_block_without_missed_movements_is_not_stored() -> None:
     assert missed().blocks == ()
 
 
-def test_is_reported_alike_only_with_the_same_value_in_the_same_block() -> None:
+def test_movement_is_reported_alike_only_with_the_same_value_and_block() -> None:
     movement = published(a_deposit("one"))
 
     assert is_reported_alike(movement, movement)
@@ -161,14 +161,14 @@ def test_is_reported_alike_only_with_the_same_value_in_the_same_block() -> None:
     assert not is_reported_alike(movement, replace(movement, block=a_block(5, branch="b")))
 
 
-def test_refuses_what_is_in_another_block_than_published() -> None:
+def test_movement_in_another_block_than_published_is_denied() -> None:
     elsewhere = stored_as_published(published(a_deposit("one"), a_block(4)))
 
     with pytest.raises(MovementsDenied):
         missed(a_deposit("one"), stored=elsewhere)
 
 
-def test_refuses_its_true_block_while_it_is_published_of_a_later_one() -> None:
+def test_movement_published_of_a_later_block_is_denied() -> None:
     """The later block is not final yet, and the true one would not be read a third time."""
     elsewhere = (published(a_deposit("one"), a_block(9)),)
 
@@ -183,7 +183,7 @@ def test_recognizes_a_receipt_that_another_log_explains() -> None:
     assert missed(receipt, stored=stored) == MissedMovements((), (), ())
 
 
-def test_refuses_a_published_receipt_that_another_log_explains() -> None:
+def test_published_receipt_that_another_log_explains_is_denied() -> None:
     """Its deposit was hidden, so both would be credited."""
     receipt = published(a_transfer("receipt"))
     stored = replace(stored_as_published(receipt), deposits=frozenset({receipt.key}))
@@ -193,7 +193,7 @@ def test_refuses_a_published_receipt_that_another_log_explains() -> None:
         missed(claimed, a_deposit("deposit"), stored=stored)
 
 
-def test_misses_nothing_that_no_node_is_asked_for_any_more() -> None:
+def test_movement_of_a_former_token_is_not_denied() -> None:
     former = replace(published(a_transfer("former")), token=FOREIGN_TOKEN)
 
     assert missed(stored=stored_as_published(former)) == MissedMovements((), (), ())

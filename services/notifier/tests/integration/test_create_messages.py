@@ -66,7 +66,9 @@ class TestCreateMessages:
         assert (of_other_app, rendered) == ([], 0)
         assert request_body == ["swap.updated"]
 
-    async def test_renders_nothing_for_apps_without_an_endpoint(self, notifier: Notifier) -> None:
+    async def test_renders_no_message_for_apps_without_an_endpoint(
+        self, notifier: Notifier
+    ) -> None:
         await notifier.endpoint("http://a.example", wants_updates=True)
 
         kinds, rendered = await created(notifier, a_swap(app_id=APP))

@@ -134,7 +134,7 @@ class TestDelivering:
         assert [entry["http_status"] for entry in shown["log"]] == [500] * 8
 
     @pytest.mark.fault("N1")
-    async def test_n1_a_dead_and_a_slow_endpoint_cost_the_others_nothing(
+    async def test_n1_dead_and_slow_endpoints_do_not_delay_others(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         dead = await notifier.endpoint(sink.at("/dead", never_answer))
@@ -178,7 +178,7 @@ class TestDelivering:
 
 class TestEndpoints:
     @pytest.mark.fault("N15")
-    async def test_n15_one_that_is_gone_gets_nothing_more(
+    async def test_n15_endpoint_that_answers_gone_gets_no_more_messages(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(410)))
@@ -210,7 +210,7 @@ class TestEndpoints:
 
     @pytest.mark.parametrize("at_once", [True, False])
     @pytest.mark.fault("N12")
-    async def test_n12_one_that_comes_back_is_not_disabled_for_what_it_does_not_take_yet(
+    async def test_n12_recovered_endpoint_is_not_disabled_for_another_failed_message(
         self, notifier: Notifier, sink: Sink, *, at_once: bool
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
@@ -254,7 +254,9 @@ class TestEndpoints:
 
         assert (await notifier.listed(endpoint)).disabled_reason == "gone"
 
-    async def test_one_success_ends_its_failing(self, notifier: Notifier, sink: Sink) -> None:
+    async def test_success_ends_the_failing_state_of_an_endpoint(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 
         async with notifier.delivering():
@@ -305,7 +307,7 @@ class TestEndpoints:
             go_on.set()
             await notifier.until("discarded")
 
-    async def test_one_disabled_during_an_attempt_still_records_its_success(
+    async def test_success_of_an_endpoint_disabled_meanwhile_is_recorded(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         go_on = asyncio.Event()
@@ -328,7 +330,7 @@ class TestEndpoints:
         (shown,) = await notifier.messages.list_of_swap(row.swap_id)
         assert [entry["http_status"] for entry in shown["log"]] == [204]
 
-    async def test_what_a_dead_process_had_claimed_of_a_disabled_one_is_discarded(
+    async def test_claims_of_a_dead_process_are_discarded_for_a_disabled_endpoint(
         self, notifier: Notifier
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")
@@ -350,7 +352,7 @@ class TestEndpoints:
             other.id: "waiting",
         }
 
-    async def test_one_enabled_again_is_not_sent_what_a_dead_process_had_claimed(
+    async def test_claims_of_a_dead_process_are_not_sent_after_the_endpoint_is_enabled_again(
         self, notifier: Notifier
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")

@@ -222,7 +222,7 @@ class TestRows:
         assert sink.received == []
 
     @pytest.mark.fault("N17")
-    async def test_n17_a_notice_goes_to_the_same_app_alone(
+    async def test_n17_notice_is_sent_only_to_endpoints_of_the_same_app(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         lost = await notifier.endpoint(sink.at("/lost"))

@@ -217,13 +217,13 @@ QUESTIONS: Final = {
 }  # fmt: skip
 
 
-async def test_every_statement_touches_what_it_asks_for_alone(
+async def test_every_statement_reads_only_the_rows_of_its_result(
     readers: Readers, engine: Engine
 ) -> None:
     assert await readers.among(QUESTIONS, History(engine, TABLES, FILL)) == {}
 
 
-async def test_a_message_reads_its_latest_attempts_alone(readers: Readers, engine: Engine) -> None:
+async def test_a_message_reads_only_its_latest_attempts(readers: Readers, engine: Engine) -> None:
     question = query_of("MESSAGE", id="msg_2")
 
     assert await readers.among({"MESSAGE": question}, History(engine, TABLES, REPLAYED)) == {}

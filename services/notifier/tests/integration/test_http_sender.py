@@ -259,7 +259,7 @@ class TestGuard:
 
     @pytest.mark.parametrize("address", INSIDE)
     @pytest.mark.fault("N5")
-    async def test_n5_dials_nothing_that_leads_inside(self, address: str) -> None:
+    async def test_n5_does_not_connect_to_internal_addresses(self, address: str) -> None:
         names = ChangingResolver(address.partition("%")[0], 80)
 
         answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)

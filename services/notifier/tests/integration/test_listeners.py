@@ -19,7 +19,7 @@ SECOND = timedelta(seconds=1)
 
 
 class TestListeners:
-    async def test_store_what_happens_and_nothing_is_sent(
+    async def test_store_messages_without_sending_them(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         listener = await notifier.endpoint(LISTENER_URL)

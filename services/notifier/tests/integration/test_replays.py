@@ -97,7 +97,7 @@ class TestReplayingSince:
 
         assert [row.state for row in before] == ["discarded", "discarded"]
 
-    async def test_keeps_nothing_for_one_that_was_disabled_long_ago(
+    async def test_stores_no_messages_of_an_endpoint_disabled_long_ago(
         self, notifier: Notifier
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")

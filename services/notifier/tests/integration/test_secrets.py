@@ -117,7 +117,7 @@ class TestStoring:
         assert await store.signing(endpoint) == {endpoint.id: (SECRET, LOST_SECRET, OLD_SECRET)}
 
     @pytest.mark.fault("A6")
-    async def test_of_one_endpoint_is_nothing_for_another(self, open_store: Open) -> None:
+    async def test_of_one_endpoint_cannot_be_opened_for_another(self, open_store: Open) -> None:
         store = open_store(FIRST)
         endpoint, another = await store.endpoint(), await store.endpoint(OLD_SECRET)
         await store.write(
@@ -165,7 +165,7 @@ class TestSealingAnew:
         signing = await open_store(SECOND).signing(endpoint)
         assert signing == {endpoint.id: (SECRET, LOST_SECRET, OLD_SECRET)}
 
-    async def test_changes_nothing_that_is_as_it_must_be(self, open_store: Open) -> None:
+    async def test_does_not_change_secrets_of_the_current_key(self, open_store: Open) -> None:
         store = open_store(FIRST)
         await store.endpoint()
         before = await store.stored()

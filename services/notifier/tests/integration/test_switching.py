@@ -18,7 +18,7 @@ OWNER, OPERATOR = DisabledReason.OWNER, DisabledReason.OPERATOR
 
 
 class TestEnabling:
-    async def test_is_for_owners_what_they_disabled_themselves(self, notifier: Notifier) -> None:
+    async def test_is_allowed_to_owners_who_disabled_the_endpoint(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
         await notifier.switch.disable(endpoint.id, by=OWNER)
         reason = (await notifier.listed(endpoint)).disabled_reason

@@ -18,7 +18,7 @@ class TestPauseAfter:
         assert pauses == [*(timedelta(seconds=s) for s in SECONDS), None]
 
     @pytest.mark.fault("N1")
-    def test_n1_comes_later_by_up_to_a_fifth(self) -> None:
+    def test_n1_is_extended_by_up_to_a_fifth(self) -> None:
         pause = pause_after(2, retry_after=None, jitter_ppm=JITTER_PPM_MAX)
 
         assert pause == timedelta(minutes=6)
@@ -45,7 +45,7 @@ class TestOutcomeOf:
         assert outcome.attempts == 1
 
     @pytest.mark.parametrize("status", [None, 100, 301, 302, 400, 404, 429, 500, 503])
-    def test_tries_everything_else_again(self, status: int | None) -> None:
+    def test_retries_every_other_status(self, status: int | None) -> None:
         outcome = outcome_of(a_claim(), an_answer(status), at=NOW, jitter_ppm=0)
 
         assert outcome.state is State.WAITING
@@ -66,7 +66,7 @@ class TestOutcomeOf:
         assert outcome.due_at == NOW + timedelta(seconds=9 if is_honoured else 5)
 
     @pytest.mark.fault("N15")
-    def test_n15_disables_an_endpoint_that_is_gone(self) -> None:
+    def test_n15_disables_an_endpoint_that_answers_gone(self) -> None:
         outcome = outcome_of(a_claim(), an_answer(410), at=NOW, jitter_ppm=0)
 
         assert (outcome.state, outcome.disables) == (State.FAILED, DisabledReason.GONE)

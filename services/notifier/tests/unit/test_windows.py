@@ -52,7 +52,7 @@ class TestWindows:
 
         assert windows.allowances()[slow] == FAILING
 
-    def test_let_nothing_begin_while_an_endpoint_is_being_disabled(self) -> None:
+    def test_allow_no_attempts_while_an_endpoint_is_being_disabled(self) -> None:
         windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
         windows.begin(endpoint)
 
@@ -73,7 +73,7 @@ class TestWindows:
 
         assert has_capacity == [False, True, True, True]
 
-    def test_report_nothing_of_an_endpoint_with_capacity(self) -> None:
+    def test_report_no_change_of_an_endpoint_with_capacity(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         windows.begin(endpoint)
 

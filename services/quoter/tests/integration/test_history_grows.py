@@ -69,7 +69,7 @@ QUESTIONS: Final = {
 }
 
 
-async def test_every_statement_touches_what_it_asks_for_alone(
+async def test_every_statement_reads_only_the_rows_of_its_result(
     readers: Readers, engine_of: Callable[[str], Engine]
 ) -> None:
     assert await readers.among(QUESTIONS, History(engine_of("quoter"), TABLES, FILL)) == {}

@@ -185,7 +185,7 @@ class TestCost:
 
 
 @pytest.mark.fault("P10")
-async def test_asks_no_node_inside_a_transaction(engine: Engine) -> None:
+async def test_node_request_inside_a_transaction_is_refused(engine: Engine) -> None:
     async with open_session() as session:
         gas = ChainGas.of_nodes(ETHEREUM, ["http://127.0.0.1:1"], session, chain_id=31337)
         async with transaction(engine):

@@ -58,7 +58,7 @@ class TestAgree:
         assert prices.disputed == {"ETH": 202}  # 61 of 3030.5, rounded up
 
     @pytest.mark.fault("A19")
-    def test_a_source_of_one_provider_gives_no_price_alone(self) -> None:
+    def test_a_single_provider_source_gives_no_price_without_another(self) -> None:
         feed = {**ether(9000), "USDC": Timed(E18, NOW)}
 
         agreed = agree(
@@ -129,7 +129,7 @@ class TestChainFeeds:
         assert market.prices == ether(2995)
 
     @pytest.mark.fault("A19")
-    async def test_of_one_provider_open_no_route_alone(self) -> None:
+    async def test_of_one_provider_open_no_route_without_another_source(self) -> None:
         feeds, market = Feeds(), a_market()
         book = PriceBook(market, BOUNDS, one_provider_sources=["chain"])
         source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: NOW)

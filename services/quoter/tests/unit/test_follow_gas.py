@@ -33,7 +33,7 @@ class DataFee:
 
 
 class TestFollowGas:
-    async def test_takes_the_suggestion_as_of_when_it_was_asked(self) -> None:
+    async def test_dates_the_suggestion_with_the_time_of_the_request(self) -> None:
         market = a_market(gas={})
 
         await FollowGas(ChainGas(Node(Fees(7, 1))), market, clock=lambda: NOW)()

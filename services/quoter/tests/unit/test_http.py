@@ -122,7 +122,7 @@ class TestRanges:
         assert one.service_fee_basis_points == 10
         assert one.completion_milliseconds == 10_000
 
-    async def test_are_none_when_nothing_can_be_paid(self) -> None:
+    async def test_are_empty_without_inventory(self) -> None:
         assert (await ranges(an_app(a_market(inventory={})))).ranges == ()
 
 
@@ -166,7 +166,7 @@ class TestDepositAddress:
         )
         assert int(before.receive_base_units) - int(after.receive_base_units) == 6_000_000
 
-    async def test_the_minimum_bears_a_refund_that_is_swept_before(self) -> None:
+    async def test_the_minimum_includes_the_cost_of_a_sweep_and_a_refund(self) -> None:
         question_ = a_question().model_dump(include=set(RouteQuestion.model_fields))
         _, plain = await ask(an_app(), "POST", "/limits", orjson.dumps(question_))
         answer_ = orjson.dumps({**question_, "method": "deposit_address"})
@@ -188,7 +188,7 @@ class TestDepositAddress:
         assert sums == ("0", "0", "0")
         assert int(answer_.source_usd_e18) > 0
 
-    async def test_an_open_amount_is_refused_where_nothing_can_be_paid(self) -> None:
+    async def test_an_open_amount_is_refused_without_inventory(self) -> None:
         app = an_app(a_market(inventory={}))
 
         status, body = await quote(app, method="deposit_address", base_units="0", is_open=True)
@@ -222,7 +222,7 @@ class TestQuote:
 
         assert QuoteAnswer.model_validate_json(body).quote.completion_milliseconds == 1234
 
-    async def test_takes_the_slippage_that_is_asked_for(self) -> None:
+    async def test_uses_the_requested_slippage(self) -> None:
         _, body = await quote(an_app(), slippage_ppm=100_000)
 
         answer = QuoteAnswer.model_validate_json(body).quote
@@ -427,7 +427,7 @@ class TestExplanation:
 
 
 class TestQuotes:
-    async def test_answers_each_of_many_questions_by_itself(self) -> None:
+    async def test_answers_each_of_many_questions_separately(self) -> None:
         question_ = [
             a_question(base_units=base_units) for base_units in ("100000000", "1", "200000000")
         ]

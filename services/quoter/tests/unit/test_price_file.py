@@ -41,7 +41,7 @@ class TestPricesFrom:
             b'{"ETH": {"usd": "1", "at": null}}',
         ],
     )
-    def test_refuses_everything_else(self, content: bytes) -> None:
+    def test_refuses_an_invalid_price_file(self, content: bytes) -> None:
         with pytest.raises(ValueError):  # noqa: PT011
             prices_from(content, WRITTEN_AT)
 
@@ -96,7 +96,7 @@ class TestFollowPrices:
         assert market.prices["ETH"].value == to_usd_e18("1")
 
     @pytest.mark.parametrize("is_of_the_file", [False, True])
-    async def test_a_moment_that_has_not_come_keeps_no_price_fresh(
+    async def test_a_future_time_does_not_extend_the_age_of_a_price(
         self, tmp_path: Path, is_of_the_file: bool
     ) -> None:
         path, now, ahead = tmp_path / "prices.json", [NOW], NOW + timedelta(days=1)

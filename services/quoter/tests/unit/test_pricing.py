@@ -135,7 +135,7 @@ class TestPrice:
 
         assert rates.refuel is None
 
-    def test_receives_nothing_when_the_fees_take_all(self) -> None:
+    def test_receives_zero_when_the_fees_exceed_the_amount(self) -> None:
         route = a_route()
         rates = rates_of(route, a_market(), refuel_usd_e18=None, now=NOW)
 
@@ -144,7 +144,7 @@ class TestPrice:
 
 class TestSmallestInput:
     @given(priced_routes(), AMOUNTS)
-    def test_pays_out_what_was_asked_for_and_one_unit_less_does_not(
+    def test_is_the_least_amount_that_pays_the_requested_sum(
         self, route_and_rates: tuple[Route, Rates], receive: int
     ) -> None:
         _, rates = route_and_rates

@@ -9,7 +9,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import Refusal
 
 
-def test_is_away_until_the_market_is_known_and_answers_from_then_on() -> None:
+def test_requests_are_answered_with_503_until_the_market_is_known() -> None:
     known: list[str] = []
     app = an_app(is_known=lambda: bool(known))
 

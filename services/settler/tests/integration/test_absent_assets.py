@@ -90,7 +90,7 @@ async def test_a_payment_under_way_is_final_and_booked(engine: Engine) -> None:
     assert after["custody"] == before["custody"] - PAYOUT
 
 
-async def test_what_comes_later_goes_back_while_the_destination_is_absent(engine: Engine) -> None:
+async def test_later_deposit_is_returned_while_the_destination_is_absent(engine: Engine) -> None:
     await a_settler(engine).paid_for()
     await sign(PostgresUnitOfWork(engine, consumer="settler"))
     await a_settler(engine).payouts(a_payout_message())
@@ -105,7 +105,7 @@ async def test_what_comes_later_goes_back_while_the_destination_is_absent(engine
     assert (paid.from_address, paid.confirmations_required) == (None, 1)
 
 
-async def test_a_payment_that_was_not_ordered_is_booked_in_listed_tokens_alone(
+async def test_unordered_payment_is_booked_only_in_listed_tokens(
     engine: Engine,
 ) -> None:
     other = "0x" + "ee" * 20
@@ -158,7 +158,9 @@ class TestStart:
 
         assert (network, token) == (POLYGON, USDC[POLYGON])
 
-    async def test_needs_the_network_alone_for_what_an_operator_pays(self, engine: Engine) -> None:
+    async def test_requires_only_the_network_for_payments_of_operators(
+        self, engine: Engine
+    ) -> None:
         await a_settler(engine).paid_for()
         async with engine.begin() as connection:
             await connection.execute(sql("UPDATE swap SET status = 'failed'"))

@@ -161,7 +161,7 @@ class TestATransferThatNamesNoSwap:
         assert await status(engine) == "ls_transfer_pending"
         assert await payouts(engine) == [PAYOUT]
 
-    async def test_stays_the_swaps_when_a_reorg_takes_it_and_it_comes_again(
+    async def test_stays_attached_when_a_reorg_removes_it_and_it_is_mined_again(
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
@@ -176,7 +176,7 @@ class TestATransferThatNamesNoSwap:
         states = await rows(engine, "SELECT state FROM intent WHERE kind = 'output' ORDER BY 1")
         assert states == [("dead",), ("reserved",)]
 
-    async def test_whose_memo_named_a_swap_that_never_came_stays_where_it_was_attached(
+    async def test_stays_attached_when_the_swap_of_its_memo_is_created_later(
         self, run: Settler, engine: Engine
     ) -> None:
         mistyped = a_deposit_message("seen", number=99, kind="token_transfer")
@@ -189,7 +189,7 @@ class TestATransferThatNamesNoSwap:
         assert await status(engine, 7) == "ls_transfer_pending"
         assert await status(engine, 99) == "user_transfer_pending"
 
-    async def test_comes_when_it_is_attached_and_not_when_it_was_mined(
+    async def test_is_received_at_the_time_of_its_attachment(
         self, run: Settler, engine: Engine
     ) -> None:
         """A sender with a mined transfer must not wait for the best of many quotes."""
@@ -256,7 +256,7 @@ class TestWhoMayAttach:
         assert await owed(engine) == before
         assert await rows(engine, "SELECT id FROM deposit WHERE swap_id IS NOT NULL") == []
 
-    async def test_is_a_wallet_with_code_that_the_api_has_asked(
+    async def test_is_a_contract_wallet_that_the_api_has_verified(
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer(from_address=WALLET))
@@ -380,7 +380,7 @@ class TestTwoAtOnce:
         assert await status(engine, 9) == "ls_transfer_pending"
 
     @pytest.mark.parametrize("first", ["attach", "pay", "both"])
-    async def test_it_is_attached_or_paid_back_and_never_both(
+    async def test_deposit_is_attached_or_paid_back_and_never_both(
         self, run: Settler, engine: Engine, first: str
     ) -> None:
         await run.deposits(a_transfer())
@@ -406,7 +406,7 @@ class TestTwoAtOnce:
             assert live == [("output",) if first == "attach" else ("claim",)]
         assert (await status(engine) == "ls_transfer_pending") == (live == [("output",)])
 
-    async def test_what_its_recipient_refused_can_be_attached_after_all(
+    async def test_deposit_whose_return_failed_can_be_attached(
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
@@ -450,7 +450,7 @@ class TestTwoAtOnce:
 
 
 @pytest.mark.parametrize("state", ["seen", "confirmed"])
-async def test_a_transfer_goes_to_the_swap_it_names_when_both_come_together(
+async def test_transfer_is_credited_to_the_swap_of_its_memo_before_an_attachment(
     run: Settler, engine: Engine, state: Literal["seen", "confirmed"]
 ) -> None:
     early = a_deposit_message(state, number=99, kind="token_transfer")

@@ -165,7 +165,7 @@ class TestACap:
 
         assert len(await left(world)) == 3
 
-    async def test_lets_nothing_smaller_overtake_what_waits(self, world: World) -> None:
+    async def test_sends_no_smaller_payment_before_a_waiting_one(self, world: World) -> None:
         await cap(world, 3)
         await world.confirmed_swaps(3)
         await order_reservations(world, 1, 2, 3)
@@ -198,7 +198,7 @@ class TestACap:
         assert await left(world) == [2, 3, 1]
 
     @pytest.mark.fault("R5")
-    async def test_r5_is_not_held_up_by_what_came_from_a_network_over_its_loss_budget(
+    async def test_r5_is_not_blocked_by_deposits_of_a_network_over_its_loss_budget(
         self, world: World
     ) -> None:
         await cap(world, 1)
@@ -374,7 +374,7 @@ class TestTheQueue:
 
 
 class TestTheTreasurysOwnLimit:
-    async def test_is_waited_for_and_nothing_is_sent_to_revert(self, world: World) -> None:
+    async def test_delays_payments_that_would_revert(self, world: World) -> None:
         await world.confirmed_swaps(60)
         world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=20 * PAYOUT)
 
@@ -400,7 +400,7 @@ class TestTheTreasurysOwnLimit:
         # Batches: neither one payment at a time, nor a batch that reverts.
         assert len(await world.rows("SELECT 1 FROM nonce_slot")) <= 4
 
-    async def test_holds_up_nothing_by_what_is_larger_than_all_of_it(self, world: World) -> None:
+    async def test_is_not_blocked_by_a_payment_larger_than_its_capacity(self, world: World) -> None:
         await world.confirmed_swaps(3)
         await order_reservations(world, 1, 2, 3)
         await worth(world, 1, 4)
@@ -454,7 +454,7 @@ class TestTheTreasurysOwnLimit:
 
         assert await left(world) == [18]
 
-    async def test_is_not_taken_by_who_must_not_be_paid(self, world: World) -> None:
+    async def test_is_not_used_by_payments_to_blocked_recipients(self, world: World) -> None:
         await world.confirmed_swaps(2)
         await order_reservations(world, 1, 2)
         world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=PAYOUT)

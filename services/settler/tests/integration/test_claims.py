@@ -155,7 +155,7 @@ class TestABalance:
         assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
 
     @EACH
-    async def test_waits_again_when_its_recipient_refuses_and_goes_elsewhere(
+    async def test_is_claimable_again_when_its_recipient_refuses(
         self, world: World, waiting: Callable[[World], Any]
     ) -> None:
         id = await waiting(world)
@@ -245,7 +245,7 @@ class TestABalance:
         assert swap == (Status.FAILED.value, a_recipient(9))
         assert await world.intent_states() == ["reserved"]
 
-    async def test_that_a_swap_may_still_come_for_waits(self, world: World) -> None:
+    async def test_of_a_deposit_whose_swap_may_be_created_waits(self, world: World) -> None:
         await world.settle(a_deposit(5))
         id = await only_balance(world)
 
@@ -305,7 +305,7 @@ class TestAnOrder:
             await ordered(world, id, units=units, to=to)
         assert await world.intent_states() == []
 
-    async def test_comes_over_the_internal_port(self, world: World) -> None:
+    async def test_is_given_on_the_internal_port(self, world: World) -> None:
         id = await a_failed_swap(world)
         attach = AttachClaimable(
             PostgresClaimUnitOfWork(world.engine, consumer="settler"),

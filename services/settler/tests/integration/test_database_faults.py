@@ -102,7 +102,7 @@ async def test_p1_a_payment_whose_commit_has_no_answer_is_made_once(
 
 @pytest.mark.fault("P7")
 class TestWhatCannotBeStored:
-    async def test_p7_nothing_is_sent_while_the_database_is_read_only(
+    async def test_p7_payments_are_not_sent_while_the_database_is_read_only(
         self, world: World, database: Database
     ) -> None:
         await world.confirmed_swaps(len(NUMBERS))
@@ -125,7 +125,7 @@ class TestWhatCannotBeStored:
         assert await world.intent_states() == ["reserved"]
 
     @pytest.mark.parametrize("storing", ["with its nonce", "after its nonce"])
-    async def test_p7_nothing_is_sent_whose_bytes_do_not_fit_on_the_disk(
+    async def test_p7_payments_that_do_not_fit_on_the_disk_are_not_sent(
         self, world: World, database: Database, storing: str
     ) -> None:
         await world.confirmed_swaps(len(NUMBERS))

@@ -144,7 +144,7 @@ class TestAPaymentThatWaits:
         [signer] = await world.rows("SELECT halted_reason FROM signer")
         assert signer.halted_reason.startswith("the chain has paid what the ledger has not")
 
-    async def test_of_a_signer_that_goes_on_again_has_all_its_time(self, world: World) -> None:
+    async def test_of_a_resumed_signer_has_the_full_time_limit(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await change(
             world,
@@ -214,7 +214,7 @@ class TestTheCounter:
 
         assert await stuck(world) == []
 
-    async def test_counts_what_nothing_has_moved_in_time(self, world: World) -> None:
+    async def test_counts_swaps_without_progress_within_the_time_limit(self, world: World) -> None:
         await world.confirmed_swaps(2)
 
         assert [status for _, status in await stuck(world)] == [Status.PAYOUT_PENDING] * 2

@@ -246,7 +246,7 @@ class TestExpireSwaps:
         ],
         ids=["by number", "by memo", "by address"],
     )
-    async def test_a_parked_deposit_of_another_swap_holds_nothing_up(
+    async def test_a_parked_deposit_of_another_swap_does_not_delay_it(
         self, engine: Engine, watcher: Engine, named: dict[str, Any]
     ) -> None:
         run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
@@ -272,7 +272,7 @@ class TestExpireSwaps:
 
         assert await status(engine) == "user_transfer_pending"
 
-    async def test_a_parked_request_that_brings_no_money_holds_nothing_up(
+    async def test_a_parked_request_without_a_deposit_does_not_delay_it(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await watched(watcher, PAST)

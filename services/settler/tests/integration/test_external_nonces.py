@@ -164,7 +164,7 @@ class TestAForeignNonce:
         assert await balance_of_signer(world) == world.chain.world.balances[SIGNER, NATIVE]
 
     @pytest.mark.fault("S11")
-    async def test_s11_can_be_repeated_without_harm(self, world: World) -> None:
+    async def test_s11_can_be_named_repeatedly(self, world: World) -> None:
         external = await with_used_nonce(world)
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
@@ -201,9 +201,7 @@ class TestAForeignNonce:
         assert [row.nonce for row in nonces] == [0, 1, 2, 3]
 
     @pytest.mark.fault("S11")
-    async def test_s11_of_a_slot_that_nothing_was_signed_for_is_freed_too(
-        self, world: World
-    ) -> None:
+    async def test_s11_of_an_unsigned_slot_is_freed_too(self, world: World) -> None:
         await world.confirmed_swaps(1)
         waiting = (await world.store.due(limit=1)).payments
         await world.store.assign([tuple(waiting)], epoch=world.epoch)
@@ -219,7 +217,7 @@ class TestAForeignNonce:
         assert world.paid(1) == PAYOUT
 
     @pytest.mark.fault("S11")
-    async def test_s11_ends_what_a_reorg_has_taken_meanwhile(self, world: World) -> None:
+    async def test_s11_ends_a_payment_whose_deposit_a_reorg_removed(self, world: World) -> None:
         external = await with_used_nonce(world)
         await world.settle(a_deposit(1, version=3, state="reverted"))
 
@@ -302,7 +300,7 @@ class TestTheProof:
             await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **OPERATOR_ORDER)
 
     @pytest.mark.fault("S11")
-    async def test_s11_frees_what_the_external_transaction_has_not_paid_and_nothing_else(
+    async def test_s11_frees_only_payments_that_the_external_transaction_did_not_make(
         self, world: World
     ) -> None:
         """Another settler with the same key and a separate ledger has paid one of the users."""

@@ -104,7 +104,7 @@ async def pay_externally(world: World, to_address: str, base_units: int = PAYOUT
 
 
 class TestExplaining:
-    async def test_nothing_else_ends_it_and_the_signer_halts_again_and_again(
+    async def test_signer_halts_again_until_an_operator_explains_the_payment(
         self, world: World
     ) -> None:
         """The log equals the order, but no attempt made the payment."""
@@ -129,7 +129,7 @@ class TestExplaining:
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
 
     @pytest.mark.fault("S11")
-    async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
+    async def test_intent_paid_externally_as_ordered_is_made(self, world: World) -> None:
         external = await pay_externally(world, a_recipient(1))
 
         [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
@@ -151,7 +151,9 @@ class TestExplaining:
         await world.send_everything()
         assert not await is_halted(world)
 
-    async def test_what_its_id_was_spent_on_fails_and_is_claimable(self, world: World) -> None:
+    async def test_intent_whose_id_paid_another_recipient_fails_and_is_claimable(
+        self, world: World
+    ) -> None:
         external = await pay_externally(world, EXTERNAL_RECIPIENT)
         await world.refund_address(1, a_recipient(9))
 
@@ -341,7 +343,7 @@ class TestPaidByAnother:
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-async def test_what_another_paid_is_waited_for_until_it_is_final(
+async def test_external_payment_is_awaited_until_it_is_final(
     world: World, *, is_gone: bool
 ) -> None:
     """If a reorg removes it, our payment is retried or refunded, as if it had never been made."""
@@ -365,7 +367,7 @@ async def test_what_another_paid_is_waited_for_until_it_is_final(
     assert await is_halted(world) is not is_gone
 
 
-async def test_nothing_is_given_up_while_its_signer_is_halted(world: World) -> None:
+async def test_intent_is_not_given_up_while_its_signer_is_halted(world: World) -> None:
     """The chain may have a payment that the ledger lacks: only an operator can decide."""
     await world.confirmed_swaps(1)
     world.chain.refuse(a_recipient(1))

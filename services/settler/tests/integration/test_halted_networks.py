@@ -109,7 +109,7 @@ async def no_slot(world: World) -> bool:
 
 @pytest.mark.parametrize("where", [SOURCE, DESTINATION])
 @pytest.mark.fault("R6")
-async def test_r6_pays_nothing_on_a_halted_network_nor_for_what_came_from_it_until_it_is_resumed(
+async def test_r6_payments_on_and_for_deposits_of_a_halted_network_wait(
     world: World, halts: Watcher, where: str
 ) -> None:
     await world.confirmed_swaps(2)
@@ -125,7 +125,9 @@ async def test_r6_pays_nothing_on_a_halted_network_nor_for_what_came_from_it_unt
 
 
 @pytest.mark.fault("R6")
-async def test_r6_a_halt_elsewhere_holds_nothing_up(world: World, halts: Watcher) -> None:
+async def test_r6_halt_of_another_network_does_not_delay_payments(
+    world: World, halts: Watcher
+) -> None:
     await world.confirmed_swaps(1)
     await halts.halt(OTHER)
 
@@ -151,7 +153,7 @@ async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
 
 @pytest.mark.parametrize("storing", ["assign", "store_attempts"])  # with the nonce, or after it
 @pytest.mark.fault("R6")
-async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
+async def test_r6_halt_discards_payments_that_are_being_signed(
     world: World, halts: Watcher, storing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.confirmed_swaps(1)
@@ -171,7 +173,7 @@ async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
 
 
 @pytest.mark.fault("R6")
-async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
+async def test_r6_payment_with_a_nonce_on_another_network_is_sent(
     world: World, halts: Watcher
 ) -> None:
     await world.confirmed_swaps(1)
@@ -186,7 +188,7 @@ async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
 
 
 @pytest.mark.fault("R6")
-async def test_r6_refunds_nothing_that_depends_on_a_payment_abandoned_there(
+async def test_r6_refund_after_an_abandoned_payment_there_waits(
     world: World, refunding: World, halts: Watcher
 ) -> None:
     await world.confirmed_swaps(1)
@@ -242,7 +244,7 @@ async def test_r6_takes_no_death_of_a_payment_from_a_chain_that_is_in_doubt(
 
 
 @pytest.mark.fault("R6")
-async def test_r6_sends_back_what_nothing_was_tried_for_there(
+async def test_r6_refund_without_a_payment_attempt_there_is_sent(
     refunding: World, halts: Watcher
 ) -> None:
     await refunding.due_refunds(1)

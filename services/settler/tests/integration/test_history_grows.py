@@ -358,7 +358,7 @@ def _plain(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict) else value
 
 
-async def test_every_statement_touches_what_it_asks_for_alone(
+async def test_every_statement_reads_only_the_rows_of_its_result(
     readers: Readers, engine: Engine, watcher: Engine
 ) -> None:
     past = history(engine)

@@ -72,7 +72,7 @@ async def nonces_of(world: World) -> list[int]:
     return [int(row.nonce) for row in rows]
 
 
-async def test_m13_a_retired_signer_takes_nothing_new_and_another_starts_at_its_own_nonce(
+async def test_m13_retired_signer_gets_no_new_payments_and_another_starts_at_its_nonce(
     old: World, new: World
 ) -> None:
     await old.confirmed_swaps(2)

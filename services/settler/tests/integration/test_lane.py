@@ -145,7 +145,7 @@ class TestABatch:
         assert waited <= 10  # one of them during the requests to the chain
         assert sum(world.paid(n) for n in range(1, 201)) == 200 * PAYOUT
 
-    async def test_leaves_out_native_money_for_a_contract_which_goes_alone(
+    async def test_excludes_coins_for_a_contract_which_are_sent_separately(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(3)
@@ -331,7 +331,7 @@ class TestADeathProof:
 
     @pytest.mark.parametrize("has_answered", [True, False])
     @pytest.mark.fault("S12")
-    async def test_s12_is_none_while_one_of_two_providers_alone_saw_it(
+    async def test_s12_is_missing_while_only_one_of_two_providers_reports_it(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, has_answered: bool
     ) -> None:
         await world.confirmed_swaps(1)
@@ -497,7 +497,7 @@ class TestAHaltedSigner:
         assert await send(epoch=world.epoch) == 0
         assert await world.rows("SELECT 1 FROM nonce_slot UNION ALL SELECT 1 FROM attempt") == []
 
-    async def test_stores_nothing_that_it_signs(
+    async def test_stores_no_attempts_of_payments_it_signs(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         expect_wrong_nonces(monkeypatch)
@@ -528,7 +528,7 @@ class TestAPause:
 
 
 class TestASlotWithoutPayments:
-    async def test_is_filled_with_a_no_op_so_that_later_nonces_go_on(
+    async def test_is_filled_with_a_no_op_so_that_later_nonces_are_mined(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await world.confirmed_swaps(1)

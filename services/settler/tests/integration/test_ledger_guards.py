@@ -68,7 +68,7 @@ async def added_account(connection: Connection) -> int:
 
 
 class TestPostings:
-    async def test_of_what_is_there_are_kept(self, engine: Engine, known: int) -> None:
+    async def test_of_known_accounts_are_stored(self, engine: Engine, known: int) -> None:
         await entered(engine, known)
 
         async with engine.connect() as connection:
@@ -111,7 +111,7 @@ class TestPostings:
                     await asyncio.wait_for(post(connection, known, first=9), 5)
 
     @pytest.mark.fault("M15")
-    async def test_of_nothing_are_found_where_no_trigger_saw_them(
+    async def test_without_a_trigger_are_found_by_the_invariant(
         self, engine: Engine, known: int, database: Database
     ) -> None:
         """A restore writes the rows before it creates the triggers."""

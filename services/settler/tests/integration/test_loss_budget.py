@@ -83,7 +83,7 @@ async def test_r5_a_loss_beyond_the_budget_stops_what_is_paid_for_its_network(
 
 
 @pytest.mark.fault("R5")
-async def test_r5_a_loss_within_the_budget_stops_nothing(world: World) -> None:
+async def test_r5_loss_within_the_budget_stops_no_network(world: World) -> None:
     await lost(world)
 
     await guarding(world, budget=ONE)()
@@ -111,7 +111,7 @@ async def test_r5_what_was_lost_long_ago_counts_no_more(world: World) -> None:
 
 
 @pytest.mark.fault("R5")
-async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again(
+async def test_r5_network_that_an_operator_lifted_is_stopped_only_by_another_loss(
     world: World,
 ) -> None:
     await lost(world)
@@ -136,7 +136,7 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
 
 
 @pytest.mark.fault("R5")
-async def test_r5_a_loss_that_is_lifted_while_it_is_compared_stops_nothing_again(
+async def test_r5_loss_lifted_during_its_comparison_stops_no_network(
     world: World,
 ) -> None:
     await lost(world)
@@ -151,7 +151,7 @@ async def test_r5_a_loss_that_is_lifted_while_it_is_compared_stops_nothing_again
 
 
 @pytest.mark.fault("R5")
-async def test_r5_what_came_from_another_network_is_paid(world: World) -> None:
+async def test_r5_deposits_of_another_network_are_paid(world: World) -> None:
     await PostgresLosses(world.engine).stop(
         DESTINATION, because="it was that one", last_lifted=None
     )

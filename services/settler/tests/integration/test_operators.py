@@ -43,7 +43,7 @@ def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]
     return client_of(get("/admin/swaps/{id}", admin.swap), get("/admin/claimable", admin.claimable))
 
 
-async def test_shows_a_swap_with_everything_about_it(engine: Engine) -> None:
+async def test_swap_is_shown_with_its_intents_attempts_and_ledger(engine: Engine) -> None:
     work = PostgresUnitOfWork(engine, consumer="settler")
     await Settler(work).paid_for()
     await sign(work)

@@ -127,7 +127,7 @@ async def worlds(migrated: Callable[[str], str]) -> AsyncIterator[Worlds]:
         yield worlds
 
 
-async def test_is_owed_to_the_app_once_the_output_is_final(worlds: Worlds) -> None:
+async def test_fee_is_owed_to_the_app_once_the_output_is_final(worlds: Worlds) -> None:
     await worlds.earned(1)
 
     assert await worlds.owed() == [("partner_fee", FEE)]
@@ -139,7 +139,7 @@ async def test_is_owed_to_the_app_once_the_output_is_final(worlds: Worlds) -> No
     assert entry.swap_id == a_request(1).body.swap_id
 
 
-async def test_is_shown_among_the_postings_of_its_swap(worlds: Worlds) -> None:
+async def test_fee_is_shown_among_the_postings_of_its_swap(worlds: Worlds) -> None:
     await worlds.earned(1)
     await worlds.earned(2)
 
@@ -156,7 +156,7 @@ async def test_is_shown_among_the_postings_of_its_swap(worlds: Worlds) -> None:
     ]
 
 
-async def test_is_listed_for_its_app_with_its_swap_and_its_posting(worlds: Worlds) -> None:
+async def test_fee_is_listed_for_its_app_with_its_swap_and_its_posting(worlds: Worlds) -> None:
     await worlds.earned(1)
     await worlds.earned(2)
 
@@ -190,7 +190,7 @@ async def test_the_shown_balance_waits_is_on_its_way_and_is_paid(worlds: Worlds)
     assert payout.transaction_hash == await worlds.last_hash("partner_fee")
 
 
-async def test_is_paid_in_full_and_booked_and_the_next_one_has_another_id(worlds: Worlds) -> None:
+async def test_fee_is_paid_in_full_and_the_next_payment_has_another_id(worlds: Worlds) -> None:
     await worlds.earned(1)
     first = await worlds.ordered()
     assert await worlds.owed() == [("in_flight", FEE)]
@@ -207,7 +207,7 @@ async def test_is_paid_in_full_and_booked_and_the_next_one_has_another_id(worlds
 
 
 @pytest.mark.fault("M8")
-async def test_is_paid_once_when_it_is_ordered_many_times(worlds: Worlds) -> None:
+async def test_fee_ordered_many_times_is_paid_once(worlds: Worlds) -> None:
     await worlds.earned(1)
     pay = worlds.paying()
     [fee] = await pay.list_owed()
@@ -222,14 +222,14 @@ async def test_is_paid_once_when_it_is_ordered_many_times(worlds: Worlds) -> Non
 
 
 @pytest.mark.parametrize("units", [0, FEE + 1])
-async def test_more_than_is_owed_is_not_paid_nor_nothing(worlds: Worlds, units: int) -> None:
+async def test_order_of_zero_or_more_than_owed_is_refused(worlds: Worlds, units: int) -> None:
     await worlds.earned(1)
 
     with pytest.raises(Refused, match="list it again"):
         await worlds.ordered(units=units)
 
 
-async def test_what_was_listed_is_paid_when_more_is_owed_since_and_the_rest_after_it(
+async def test_listed_fee_is_paid_before_the_fee_earned_since(
     worlds: Worlds,
 ) -> None:
     await worlds.earned(1)
@@ -251,7 +251,7 @@ async def test_what_was_listed_is_paid_when_more_is_owed_since_and_the_rest_afte
     assert await worlds.owed() == []
 
 
-async def test_is_owed_again_when_its_recipient_refuses_and_keeps_its_id(worlds: Worlds) -> None:
+async def test_fee_that_its_recipient_refuses_is_owed_again_with_its_id(worlds: Worlds) -> None:
     await worlds.earned(1)
     worlds.here.chain.refuse(PARTNER)
     refused = await worlds.ordered()

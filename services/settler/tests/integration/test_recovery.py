@@ -152,7 +152,7 @@ async def test_p6_a_lost_output_is_explained_and_made_once(world: World) -> None
 
 
 class TestEnteringRecovery:
-    async def test_a_start_with_the_same_database_holds_nothing(self, world: World) -> None:
+    async def test_a_start_with_the_same_database_begins_none(self, world: World) -> None:
         await world.confirmed_swaps(1)
 
         await watching(world)()
@@ -194,7 +194,7 @@ class TestEnteringRecovery:
         assert (world.paid(1), world.paid(2)) == (0, PAYOUT)
 
     @pytest.mark.fault("P5")
-    async def test_p5_a_failover_that_loses_nothing_begins_none(self, world: World) -> None:
+    async def test_p5_a_lossless_failover_begins_none(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await change_newest(world, f"timeline = 99, {RESTARTED}")
 

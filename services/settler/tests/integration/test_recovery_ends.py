@@ -172,7 +172,7 @@ class TestEnds:
 
         assert await proving(world)()
 
-    async def test_not_while_what_began_it_goes_on(self, world: World, watcher: Engine) -> None:
+    async def test_not_while_new_evidence_arises(self, world: World, watcher: Engine) -> None:
         """Evidence found after the start of the recovery is used too."""
         await world.confirmed_swaps(1)
         await restored(world)
@@ -198,7 +198,7 @@ class TestEnds:
 
         assert not await proven(watcher, world)
 
-    async def test_not_by_what_was_asked_before_the_last_evidence(
+    async def test_not_by_findings_from_before_the_last_evidence(
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(1)
@@ -504,7 +504,9 @@ async def test_p6_each_step_may_crash(
     assert retained.kind == "output"
 
 
-async def test_a_signer_of_earlier_days_holds_nothing_up(world: World, watcher: Engine) -> None:
+async def test_recovery_ends_once_the_treasury_drops_an_unknown_signer(
+    world: World, watcher: Engine
+) -> None:
     """While the Treasury accepts a signer that no catalogue names, nothing is proven for it."""
     earlier = a_recipient(99)
     await world.rows(

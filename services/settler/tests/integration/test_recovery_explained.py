@@ -151,7 +151,7 @@ class TestRefund:
         assert await statuses(world) == ["refunded"]
         assert await owed(world) == {}
 
-    async def test_leaves_what_came_after_it_on_a_leg_of_its_own(
+    async def test_leaves_later_deposits_on_their_own_leg(
         self, world: World, source_world: World, watcher: Engine
     ) -> None:
         """Both deposits are replayed together; each was refunded separately."""

@@ -59,7 +59,7 @@ async def paid(run: Settler, books: PostgresBooks, intent: Intent | None) -> Non
     await run.payouts(log)
 
 
-async def test_is_sent_after_its_output(run: Settler, books: PostgresBooks) -> None:
+async def test_refuel_is_sent_after_the_output(run: Settler, books: PostgresBooks) -> None:
     await paid(run, books, (await books.swap()).output)
     swap = await books.swap()
     assert swap.status is Status.PAYOUT_PENDING
@@ -75,7 +75,7 @@ async def test_is_sent_after_its_output(run: Settler, books: PostgresBooks) -> N
     assert (swap.refuel.state, swap.refuel.base_units) == (IntentState.CONFIRMED, REFUEL)
 
 
-async def test_is_claimable_when_it_does_not_leave_in_time(
+async def test_refuel_that_is_not_sent_in_time_is_claimable(
     run: Settler, books: PostgresBooks, engine: Engine
 ) -> None:
     await paid(run, books, (await books.swap()).output)
@@ -93,7 +93,7 @@ async def test_is_claimable_when_it_does_not_leave_in_time(
     assert [(c.network, c.token, int(c.units)) for c in claims] == [(POLYGON, NATIVE, REFUEL)]
 
 
-async def test_is_decided_about_once(run: Settler, books: PostgresBooks, engine: Engine) -> None:
+async def test_refuel_is_decided_once(run: Settler, books: PostgresBooks, engine: Engine) -> None:
     await paid(run, books, (await books.swap()).output)
     run.now = NOON + timedelta(minutes=2)
 

@@ -88,7 +88,7 @@ class TestACrash:
 
 class TestARefund:
     @pytest.mark.fault("M14")
-    async def test_m14_needs_nothing_of_the_app_that_its_swap_is_of(self, world: World) -> None:
+    async def test_m14_does_not_depend_on_the_app_of_its_swap(self, world: World) -> None:
         """Apps and keys are tables of the api, which the settler may not read."""
         may_read = "SELECT has_table_privilege('api.app', 'SELECT') AS any_of_it"
         assert [row.any_of_it for row in await world.rows(may_read)] == [False]

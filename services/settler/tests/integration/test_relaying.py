@@ -250,7 +250,7 @@ class TestARelay:
         assert len(await world.rows("SELECT 1 FROM attempt")) == 1
         assert await authorizations(world) == [(1, "Published")]
 
-    async def test_goes_alone_beside_payouts(self, world: World) -> None:
+    async def test_is_sent_in_its_own_transaction(self, world: World) -> None:
         await world.requesting()([a_gasless_request(1), a_gasless_request(2)])
         await world.requesting()([a_signature(1), a_signature(2)])
 
@@ -272,7 +272,7 @@ class TestWhatIsRefused:
         assert await world.rows("SELECT 1 FROM nonce_slot") == []
         assert await world.intent_states() == ["dead"]
 
-    async def test_a_permit_whose_nonce_is_old_is_over_and_another_may_come(
+    async def test_a_permit_with_a_used_nonce_expires_and_can_be_replaced(
         self, world: World
     ) -> None:
         """Another swap's permit of the same signer was used first."""
@@ -287,9 +287,7 @@ class TestWhatIsRefused:
 
         assert await authorizations(world) == [(1, "Expired"), (2, "Published")]
 
-    async def test_a_signer_without_the_money_is_refused_and_nothing_is_sent(
-        self, world: World
-    ) -> None:
+    async def test_a_signature_without_the_balance_is_not_sent(self, world: World) -> None:
         await submit(world, a_signature())
         world.chain.give(USER, USDC, -PLENTY)
 
@@ -298,7 +296,9 @@ class TestWhatIsRefused:
         assert await authorizations(world) == [(1, "Insufficient")]
         assert await world.rows("SELECT 1 FROM nonce_slot") == []
 
-    async def test_after_insufficient_the_same_signature_may_come_again(self, world: World) -> None:
+    async def test_after_insufficient_the_same_signature_can_be_submitted_again(
+        self, world: World
+    ) -> None:
         await submit(world, a_signature())
         world.chain.give(USER, USDC, -PLENTY)
         await world.send_everything()
@@ -359,7 +359,7 @@ class TestWhatIsRefused:
         assert await authorizations(world) == [(1, "Initiated")]
         assert await world.intent_states() == ["reserved"]
 
-    async def test_what_the_swap_does_not_ask_for_is_parked(self, world: World) -> None:
+    async def test_signature_for_another_deposit_is_parked(self, world: World) -> None:
         theirs = RelayedDeposit(
             **{n: getattr(a_relayed(), n) for n in RelayedDeposit.__slots__} | {"nonce": 5}
         )
@@ -374,9 +374,7 @@ class TestItsWindow:
     SHORTLY = int((NOW + timedelta(minutes=30)).timestamp())  # long past on the database's clock
 
     @pytest.mark.fault("G12")
-    async def test_g12_nothing_is_signed_after_it_and_the_signature_expires(
-        self, world: World
-    ) -> None:
+    async def test_g12_signature_after_it_is_not_relayed_and_expires(self, world: World) -> None:
         await submit(world, a_signature(relayed=a_relayed(valid_before=self.SHORTLY)))
 
         await world.send_everything()
@@ -445,7 +443,7 @@ class TestItsWindow:
         assert await world.intent_states() == ["dead"]
         assert (TREASURY, USDC) not in world.chain.world.balances
 
-    async def test_after_it_another_signature_is_taken(self, world: World) -> None:
+    async def test_after_it_another_signature_is_relayed(self, world: World) -> None:
         await submit(world, a_signature(relayed=a_relayed(valid_before=self.SHORTLY)))
         await self.expire(world)
 
@@ -467,7 +465,7 @@ class TestItsWindow:
 
 class TestOneOfASwap:
     @pytest.mark.fault("G13")
-    async def test_g13_a_second_signature_changes_nothing(self, world: World) -> None:
+    async def test_g13_a_second_signature_has_no_effect(self, world: World) -> None:
         await submit(world, a_signature(), a_signature(submission=2))
         await world.requesting()([a_signature(submission=3)])
 
@@ -484,7 +482,7 @@ class TestOneOfASwap:
         assert await authorizations(world) == [(1, "Expired"), (2, "Initiated")]
 
     @pytest.mark.fault("G13")
-    async def test_g13_none_is_taken_for_a_swap_that_is_funded(self, world: World) -> None:
+    async def test_g13_signature_for_a_funded_swap_is_rejected(self, world: World) -> None:
         await submit(world)
         await world.settle(
             a_deposit(1, state="seen", version=1, token=USDC, base_units=str(AMOUNT))
@@ -516,7 +514,7 @@ class TestASwapThatIsFundedInAnotherWay:
         assert relay.state == "dead"
         assert world.chain.world.balances[USER, USDC] == PLENTY
 
-    async def test_by_a_part_alone_is_deposited_for_all_the_same(self, world: World) -> None:
+    async def test_in_part_still_accepts_the_signed_deposit(self, world: World) -> None:
         await submit(world, a_signature())
 
         await world.settle(a_deposit(1, token=USDC, base_units="1"))

@@ -106,14 +106,14 @@ class TestAStuckNonce:
         [consumed] = await world.rows("SELECT transaction_hash FROM signer_transaction")
         assert consumed.transaction_hash == original.transaction_hash
 
-    async def test_is_left_alone_while_no_block_is_made(self, world: World) -> None:
+    async def test_is_not_replaced_while_no_block_is_mined(self, world: World) -> None:
         await stuck(world)
         replace_it = world.replacing()
 
         for _ in range(3):
             assert await replace_it(epoch=world.epoch) == 0
 
-    async def test_is_left_alone_by_a_halted_signer(self, world: World) -> None:
+    async def test_is_not_replaced_by_a_halted_signer(self, world: World) -> None:
         await stuck(world)
         await world.store.halt("a person must look")
 
@@ -133,7 +133,7 @@ class TestAStuckNonce:
 
         assert world.paid(1) == PAYOUT
 
-    async def test_whose_replacement_was_kept_and_not_sent_is_paid_once(
+    async def test_whose_replacement_was_stored_and_not_sent_is_paid_once(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await stuck(world)

@@ -58,7 +58,7 @@ async def due(engine: Engine) -> int:
     return len(await PostgresDueRequotes(engine, consumer="settler").due(limit=10))
 
 
-async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
+async def test_s1_requote_is_requested_again_after_a_crash(
     run: Settler, books: PostgresBooks, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed_at(monkeypatch, "settler.before_requote", requote_swaps)
@@ -74,7 +74,7 @@ async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
     assert await due(engine) == 0
 
 
-async def test_is_applied_once_by_many(run: Settler, books: PostgresBooks) -> None:
+async def test_concurrent_requotes_are_applied_once(run: Settler, books: PostgresBooks) -> None:
     await asyncio.gather(*(run.requote_swaps() for _ in range(4)))
 
     swap = await books.swap()
@@ -92,7 +92,7 @@ async def test_stores_the_quote_that_was_replaced(run: Settler, engine: Engine) 
     assert quotes == [(0, str(PAYOUT)), (1, "995000")]
 
 
-async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks) -> None:
+async def test_requote_stores_the_quote_that_is_paid(run: Settler, books: PostgresBooks) -> None:
     run.quoter.share_ppm = 995_000
 
     await run.requote_swaps()
@@ -104,7 +104,7 @@ async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks)
     assert swap.quote.expires_at > LATER
 
 
-async def test_waits_while_a_deposit_of_the_swap_is_parked(engine: Engine) -> None:
+async def test_requote_waits_while_a_deposit_of_the_swap_is_parked(engine: Engine) -> None:
     run = Settler(PostgresUnitOfWork(engine, consumer="settler"), now=LATER)
     await run.requests(a_request(NUMBER))
     await run.deposits(a_deposit_message(number=NUMBER, block_time=LATER))
@@ -144,7 +144,7 @@ async def test_an_answer_about_a_sum_that_is_there_no_more_is_not_applied(
     assert (swap.quote.revision, swap.quote.payout_base_units) == (1, 2 * PAYOUT)
 
 
-async def test_a_quoter_that_is_away_is_asked_again_after_a_pause(
+async def test_unavailable_quoter_is_asked_again_after_a_pause(
     run: Settler, books: PostgresBooks, engine: Engine
 ) -> None:
     run.quoter.refused = Refused.NO_ANSWER

@@ -104,7 +104,7 @@ async def place(migrated: Callable[[str], str]) -> AsyncIterator[Place]:
         yield Place(world, chain)
 
 
-async def test_what_came_to_the_treasury_is_shown_and_returned_by_its_owner(place: Place) -> None:
+async def test_transfer_to_the_treasury_is_shown_and_returned_by_the_owner(place: Place) -> None:
     came = await place.transfers(TREASURY)
 
     looked = await place.shown(came)
@@ -126,7 +126,7 @@ async def test_what_came_to_the_treasury_is_shown_and_returned_by_its_owner(plac
     assert (again["held_there"], len(again["ordered"])) == ("0", 1)
 
 
-async def test_what_came_to_a_deposit_address_is_swept_first(place: Place) -> None:
+async def test_transfer_to_a_deposit_address_is_swept_before_its_return(place: Place) -> None:
     await place.world.addressed(1)
     came = await place.transfers(address_of(1))
 
@@ -142,7 +142,7 @@ async def test_what_came_to_a_deposit_address_is_swept_first(place: Place) -> No
 
 
 @pytest.mark.fault("W22")
-async def test_w22_what_came_through_the_depository_is_recorded_and_booked_nowhere(
+async def test_w22_foreign_deposit_by_the_depository_is_recorded_and_not_booked(
     place: Place,
 ) -> None:
     await place.world.requested(1)
@@ -161,7 +161,7 @@ async def test_w22_what_came_through_the_depository_is_recorded_and_booked_nowhe
     assert swap.status == "user_transfer_pending"
 
 
-async def test_nothing_is_ordered_before_it_is_final(place: Place) -> None:
+async def test_return_of_a_transfer_that_is_not_final_is_refused(place: Place) -> None:
     came = await place.transfers(TREASURY, blocks=1)
 
     assert (await place.shown(came))["is_final"] is False
@@ -171,7 +171,7 @@ async def test_nothing_is_ordered_before_it_is_final(place: Place) -> None:
     assert await place.world.rows("SELECT 1 FROM rescued_token") == []
 
 
-async def test_what_brought_us_nothing_is_refused(place: Place) -> None:
+async def test_transaction_without_a_transfer_to_us_is_refused(place: Place) -> None:
     elsewhere = await place.transfers(OWNER)
     too_much = encode_transfer_with_memo(TREASURY, 10**15, b"")
     failed = await place.sends(Call(STRANGE, 0, too_much, 100_000))
@@ -190,7 +190,7 @@ async def test_what_brought_us_nothing_is_refused(place: Place) -> None:
         await place.shown(came, back=Return("0x1", by="ann", reason="no"))
 
 
-async def test_nothing_is_sent_to_the_zero_address(place: Place) -> None:
+async def test_return_to_an_unusable_address_is_refused(place: Place) -> None:
     came = await place.transfers(TREASURY)
     mixed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
@@ -208,7 +208,9 @@ async def test_nothing_is_sent_to_the_zero_address(place: Place) -> None:
     assert await place.world.rows("SELECT 1 FROM rescued_token") == []
 
 
-async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place) -> None:
+async def test_transfers_of_two_owners_in_one_transaction_are_returned_separately(
+    place: Place,
+) -> None:
     """Both transfers have the same token and amount, in one transaction."""
     came, reader = await place.transfers(TREASURY), FakeReader(place.chain)
     answer_document = await reader.reported_transfers(came)
@@ -250,7 +252,7 @@ async def answered(answer_document: ReportedTransfers) -> ReportedTransfers:
     return answer_document
 
 
-async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
+async def test_rescue_is_ordered_on_the_internal_port(place: Place) -> None:
     came = await place.transfers(TREASURY)
     admin, path = place.admin, "/{network}/{hash}"
 
@@ -330,7 +332,7 @@ async def test_two_operators_choose_the_recipient_of_a_token(place: Place) -> No
         assert (row.returned_to, row.ordered_by) == (USER, "ann, approved by ben")
 
 
-async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: Place) -> None:
+async def test_an_order_is_bound_to_the_transfer_and_the_previous_order(place: Place) -> None:
     came = await place.transfers(TREASURY)
     path = f"/rescues/{SOURCE}/{came}"
 
@@ -349,7 +351,7 @@ async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: 
         assert [row.returned_to for row in rows] == [OWNER]
 
 
-async def test_what_cannot_be_returned_is_refused_before_it_is_approved(place: Place) -> None:
+async def test_impossible_return_is_refused_without_a_proposal(place: Place) -> None:
     came = await place.transfers(TREASURY)
     proposals = "SELECT count(*) AS number FROM operator_proposal"
     before = await place.world.rows(proposals)
@@ -367,7 +369,7 @@ async def test_what_cannot_be_returned_is_refused_before_it_is_approved(place: P
         assert await place.world.rows(proposals) == before
 
 
-async def test_what_was_ordered_is_listed_in_pages(place: Place) -> None:
+async def test_ordered_rescues_are_listed_in_pages(place: Place) -> None:
     hashes = [await place.transfers(TREASURY) for _ in range(3)]
     for one in hashes:
         await place.shown(one, back=BACK)

@@ -58,7 +58,7 @@ async def paid_finally(world: World, count: int) -> None:
     await world.payout("confirmed", version=2, transaction_hash=attempt.transaction_hash)
 
 
-async def test_one_without_history_is_used(world: World) -> None:
+async def test_treasury_is_accepted_while_the_ledger_has_no_payments(world: World) -> None:
     await requiring(world, deployed_anew())()
 
 
@@ -68,14 +68,14 @@ async def test_the_one_that_paid_is_used(world: World) -> None:
     await requiring(world, world.chain)()
 
 
-async def test_one_that_has_paid_nothing_of_the_ledgers_is_refused(world: World) -> None:
+async def test_treasury_without_the_ledgers_payments_is_refused(world: World) -> None:
     await paid_finally(world, 1)
 
     with pytest.raises(ChainMismatch, match="deployed anew"):
         await requiring(world, deployed_anew())()
 
 
-async def test_one_node_that_denies_all_payments_is_not_enough(world: World) -> None:
+async def test_treasury_is_not_refused_by_one_node(world: World) -> None:
     await paid_finally(world, 1)
 
     await requiring(world, deployed_anew(), proofs=world.chain)()
@@ -88,7 +88,7 @@ class Differing(FakeReader):
         raise NodesDiffer(self.network, 2)
 
 
-async def test_one_provider_that_denies_all_payments_stops_no_lane(world: World) -> None:
+async def test_lane_starts_when_two_providers_differ_on_the_payments(world: World) -> None:
     await paid_finally(world, 1)
     require_same_treasury = RequireSameTreasury(
         chain=FakeReader(deployed_anew()),
@@ -100,7 +100,7 @@ async def test_one_provider_that_denies_all_payments_stops_no_lane(world: World)
     await require_same_treasury()
 
 
-async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) -> None:
+async def test_sample_has_the_oldest_and_the_newest_payments(world: World) -> None:
     """A replacement Treasury has the newest ones; a chain that lost recent blocks the oldest."""
     for number in range(1, 31):
         await world.confirmed_swaps(1, first=number)
@@ -124,7 +124,7 @@ async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) ->
     assert len(sample) <= 30
 
 
-async def test_what_paid_nothing_hides_no_payment(world: World) -> None:
+async def test_sample_of_payments_has_only_intents_that_paid(world: World) -> None:
     """A replacement Treasury has paid, and then only swept for a long time."""
     for number in range(1, 31):
         await world.confirmed_swaps(1, first=number)

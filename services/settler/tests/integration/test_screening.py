@@ -123,7 +123,7 @@ class TestEveryScreening:
             party = Party(DESTINATION, BLOCKED_RECIPIENT.lower())
             assert await screening.screen({party}) == {party: Verdict.BLOCKED}
 
-    async def test_returns_nothing_of_another_network(self, world: World, kind: Any) -> None:
+    async def test_clears_a_party_of_another_network(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
             party = Party("ETHEREUM_DEVNET", BLOCKED_RECIPIENT)
             assert await screening.screen({party}) == {party: Verdict.CLEAR}
@@ -142,7 +142,7 @@ class TestEveryScreening:
 
 
 class TestTheService:
-    async def test_is_asked_once_about_an_address_for_a_while(self) -> None:
+    async def test_answers_about_an_address_are_cached(self) -> None:
         service, party = Service(), Party(DESTINATION, OTHER_RECIPIENT)
         async with service.open() as screening:
             await screening.screen({party})
@@ -217,7 +217,7 @@ class TestTheService:
 
 class TestWhoIsBlocked:
     @pytest.mark.fault("A10")
-    async def test_a10_after_creation_gets_nothing_and_the_swap_has_the_reason(
+    async def test_a10_after_creation_is_not_paid_and_the_swap_has_the_reason(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(2)
@@ -243,7 +243,7 @@ class TestWhoIsBlocked:
         failed = await world.rows("SELECT status, fail_reason FROM swap")
         assert failed == [("failed", "rejected_by_policy")]
 
-    async def test_is_not_refunded_by_an_address_that_comes_later(self, world: World) -> None:
+    async def test_is_not_refunded_to_a_later_address(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await keeping(world).block(order(BLOCKED_RECIPIENT))
         await world.send_everything()
@@ -283,7 +283,7 @@ async def test_a_refund_to_a_blocked_address_is_claimable(
 
 
 class TestTheList:
-    async def test_is_kept_by_operators(self, world: World) -> None:
+    async def test_is_changed_by_operators(self, world: World) -> None:
         admin = BlockedAdmin(keeping(world))
         app = Starlette(
             routes=[

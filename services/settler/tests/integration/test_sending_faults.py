@@ -235,7 +235,7 @@ async def test_s8_a_death_proven_by_an_old_holder_is_not_published_twice(
 
 
 @pytest.mark.fault("S8")
-async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> None:
+async def test_s8_replacement_of_a_former_holder_is_not_stored(world: World) -> None:
     await world.confirmed_swaps(1)
     await world.send_everything()
     world.chain.base_fee *= 10
@@ -252,7 +252,7 @@ async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> No
 class TestAStolenSettler:
     @pytest.mark.parametrize("beside", [True, False], ids=["beside a stored one", "alone"])
     @pytest.mark.fault("A18")
-    async def test_a18_has_no_bytes_kept_or_sent_for_what_is_no_stored_intent(
+    async def test_a18_can_neither_store_nor_send_a_payment_without_an_intent(
         self, world: World, beside: bool
     ) -> None:
         await world.confirmed_swaps(1)

@@ -149,7 +149,7 @@ class TestCost:
         assert await statuses(engine) == {"completed": 200}
         assert await is_in_balance(engine)
 
-    async def test_only_seeing_books_nothing(self, engine: Engine) -> None:
+    async def test_seen_deposit_is_not_booked(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.requests(a_request())
         sent: list[str] = []
@@ -172,7 +172,7 @@ def a_record(message: Envelope[DepositChanged], *, offset: int = 0) -> Record:
 
 
 class TestDelivery:
-    async def test_the_same_messages_again_change_nothing(self, engine: Engine) -> None:
+    async def test_repeated_messages_have_no_effect(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.paid_for(7)
         before = await rows(engine, "SELECT id, sequence FROM swap")
@@ -279,7 +279,9 @@ class TestDelivery:
 
         assert await rows(engine, "SELECT DISTINCT sequence FROM swap") == [(21,)]
 
-    async def test_what_cannot_work_is_parked_and_the_rest_goes_on(self, engine: Engine) -> None:
+    async def test_impossible_message_is_parked_and_the_others_are_handled(
+        self, engine: Engine
+    ) -> None:
         run = a_settler(engine)
         await run.deposits(funding())
         await run.requests(a_request(1), a_request(2))
@@ -421,7 +423,7 @@ class TestMovements:
             network=ETHEREUM,
         ) == [(REQUESTED,)]
 
-    async def test_a_quarantined_movement_leaves_its_swap_alone(self, engine: Engine) -> None:
+    async def test_quarantined_movement_does_not_change_its_swap(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.requests(a_request())
 
@@ -438,7 +440,7 @@ class TestMovements:
         assert await rows(engine, "SELECT n FROM posting") == []
 
     @pytest.mark.parametrize("wrong", [{"network": POLYGON}, {"token": UNKNOWN_TOKEN}])
-    async def test_another_network_or_token_never_matches(
+    async def test_deposit_of_another_network_or_token_matches_no_swap(
         self, engine: Engine, wrong: dict[str, Any]
     ) -> None:
         run = a_settler(engine)

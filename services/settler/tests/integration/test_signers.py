@@ -159,7 +159,7 @@ class TestResuming:
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 
-    async def test_is_refused_where_nothing_is_halted(self, port: Port) -> None:
+    async def test_is_refused_where_no_signer_is_halted(self, port: Port) -> None:
         assert await port.post(RESUME, OPERATOR_ORDER) == (
             409,
             {"error": f"no halted signer of {DESTINATION}"},
@@ -218,7 +218,7 @@ class TestResuming:
             OTHER: {"reason": "halted by the release before", "at": None},
         }
 
-    async def test_leaves_a_halt_alone_that_came_after_it_looked(self, world: World) -> None:
+    async def test_does_not_lift_a_halt_later_than_its_list(self, world: World) -> None:
         signers = PostgresSigners(world.engine)
         await world.store.halt("the first")
         looked = await signers.list_signers()

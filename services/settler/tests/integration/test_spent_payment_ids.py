@@ -110,7 +110,7 @@ async def is_halted(world: World) -> bool:
     return bool(signer.is_so)
 
 
-async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -> None:
+async def test_transaction_of_two_payments_can_be_explained_twice(world: World) -> None:
     """An intent for its second payment may be created after the first one was reconciled."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1), output(2))
@@ -164,7 +164,7 @@ async def test_an_external_payment_is_not_abandoned_for_its_recipient(world: Wor
     assert ended.end == "made"
 
 
-async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_halted(
+async def test_intent_with_an_unsigned_nonce_is_not_given_up_while_its_signer_is_halted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await halted_before_it_signed(world, monkeypatch)
@@ -247,7 +247,7 @@ async def test_all_externally_paid_ids_are_named_when_a_payment_fails(
     assert [change.halt.reason for change in results if change.halt] == [signer.because]
 
 
-async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:
+async def test_failed_swap_is_refunded_to_an_address_that_is_set_later(world: World) -> None:
     await world.confirmed_swaps(1)
     external = await made_by_another(world, replace(output(1), to_address=EXTERNAL_RECIPIENT))
     [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)

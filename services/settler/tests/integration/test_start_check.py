@@ -70,7 +70,7 @@ async def deployed(node: str) -> AsyncIterator[Deployed]:
 
 
 @pytest.mark.fault("M12")
-async def test_m12_signs_nothing_for_a_treasury_of_another_owner(deployed: Deployed) -> None:
+async def test_m12_lane_refuses_a_treasury_of_another_owner(deployed: Deployed) -> None:
     await deployed.check(treasury=OWNER, depository=OWNER)
 
     with pytest.raises(ChainMismatch, match=f"owned by {OWNER}, expected {EXTERNAL_ACCOUNT}"):

@@ -103,7 +103,7 @@ class TestTheKillSwitch:
     @HERE
     @STORING
     @pytest.mark.fault("A17")
-    async def test_a17_keeps_nothing_that_was_being_signed_when_it_came(
+    async def test_a17_discards_payments_that_are_being_signed(
         self, world: World, where: str, storing: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await world.confirmed_swaps(1)
@@ -123,7 +123,7 @@ class TestTheKillSwitch:
         assert world.chain.pool == {}
 
     @pytest.mark.fault("A17")
-    async def test_a17_answers_only_once_nothing_more_can_be_kept(self, world: World) -> None:
+    async def test_a17_answers_only_when_no_more_attempts_can_be_stored(self, world: World) -> None:
         await world.confirmed_swaps(2)
         async with world.engine.begin() as other:
             # The round has checked that it may sign, and cannot store its bytes yet.
@@ -173,7 +173,7 @@ class TestTheKillSwitch:
         [slot] = await world.store.open_slots(lowest=0)
         assert slot.assigned_for < timedelta(seconds=1)
 
-    async def test_of_one_network_leaves_the_others_alone(self, world: World) -> None:
+    async def test_of_one_network_does_not_stop_the_others(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await switch(world).stop(SOURCE, **OPERATOR_ORDER)
 
@@ -183,7 +183,7 @@ class TestTheKillSwitch:
         assert world.paid(1) == PAYOUT
 
     @pytest.mark.fault("A17")
-    async def test_a17_leaves_no_gap_where_it_came_between_a_nonce_and_its_bytes(
+    async def test_a17_leaves_no_gap_when_it_stops_between_a_nonce_and_its_bytes(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(1)
@@ -228,7 +228,7 @@ class TestTheKillSwitch:
 
         assert world.paid(1) == PAYOUT
 
-    async def test_asked_twice_is_on_once_and_off_once(self, world: World) -> None:
+    async def test_ordered_twice_is_on_once_and_off_once(self, world: World) -> None:
         await switch(world).stop(DESTINATION, **OPERATOR_ORDER)
         await switch(world).stop(DESTINATION, by="bob", reason="me too")
         [stop] = await switch(world).list_all()

@@ -205,7 +205,7 @@ class TestASweep:
 
         assert await world.rows(SWEEPS) == [("reserved", 0)] * 10
 
-    async def test_of_what_comes_while_one_is_out_is_another(self, world: World) -> None:
+    async def test_of_a_deposit_during_a_sweep_is_a_second_one(self, world: World) -> None:
         await funded(world, 1)
         await world.sweep()
         await world.arrives(1, 2 * REQUESTED, nth=1)
@@ -237,7 +237,7 @@ class TestASweep:
         assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
 
     @pytest.mark.fault("W24")
-    async def test_w24_that_finds_nothing_any_more_is_over(self, world: World) -> None:
+    async def test_w24_of_an_empty_address_ends_with_zero(self, world: World) -> None:
         await funded(world, 1)
         await world.order_sweeps()
         world.chain.give(address_of(1), NATIVE, -REQUESTED)  # a third party was first
@@ -248,7 +248,7 @@ class TestASweep:
 
         assert await world.rows(SWEEPS) == [("mined", 0)]
 
-    async def test_of_an_address_that_no_swap_has_is_kept_for_its_owner(self, world: World) -> None:
+    async def test_of_an_address_without_a_swap_is_booked_in_suspense(self, world: World) -> None:
         await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
         await world.book_sweeps()
 
@@ -359,7 +359,7 @@ class TestASweep:
         assert await world.rows(SWEEPS) == [("broadcast", 0)]
 
     @pytest.mark.fault("S22")
-    async def test_s22_that_is_refused_waits_alone_and_blocks_no_other(self, world: World) -> None:
+    async def test_s22_that_is_refused_blocks_no_other_sweep(self, world: World) -> None:
         await funded(world, 1, 2)
         world.chain.refuse(address_of(1))
 

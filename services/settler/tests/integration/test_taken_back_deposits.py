@@ -60,7 +60,9 @@ async def statuses(world: World) -> list[str]:
     return [row.status for row in await world.rows("SELECT status FROM swap")]
 
 
-async def test_before_its_payout_was_signed_it_is_as_if_it_never_came(world: World) -> None:
+async def test_deposit_reverted_before_its_payout_is_signed_leaves_no_balances(
+    world: World,
+) -> None:
     await world.confirmed_swaps(1)
     assert await world.intent_states() == ["reserved"]
 
@@ -101,7 +103,7 @@ async def test_while_its_payout_is_out_the_end_of_the_payout_decides(world: Worl
 class TestAFalseMemo:
     """No log of a token names its swap: a node may report a real transfer falsely."""
 
-    async def test_is_taken_back_from_the_swap_that_it_named(self, world: World) -> None:
+    async def test_is_moved_from_the_swap_that_it_named(self, world: World) -> None:
         """Both messages are in one batch, and each is about a different swap."""
         await both_requested(world)
         await world.settle(a_transfer(FALSE, 2, "confirmed"))
@@ -120,7 +122,7 @@ class TestAFalseMemo:
         assert await owners(world) == [TRUE]
         assert sorted(await world.intent_states()) == ["dead", "reserved"]
 
-    async def test_that_comes_late_changes_nothing(self, world: World) -> None:
+    async def test_that_arrives_late_has_no_effect(self, world: World) -> None:
         await both_requested(world)
         await world.settle(a_transfer(FALSE, 2, "reverted"), a_transfer(TRUE, 3, "confirmed"))
         before = await balances(world)
@@ -158,7 +160,7 @@ class TestAFalseMemo:
         assert (await balances(world))["loss"] == REQUESTED
         assert sorted(await statuses(world)) == ["completed", "ls_transfer_pending"]
 
-    async def test_whose_payment_is_out_gives_nothing_to_another_swap_meanwhile(
+    async def test_whose_payment_was_sent_credits_no_other_swap_before_it_is_final(
         self, world: World
     ) -> None:
         await both_requested(world)

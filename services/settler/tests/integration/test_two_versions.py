@@ -52,7 +52,7 @@ async def test_m10_messages_of_both_versions_are_settled_and_paid_once(world: Wo
     assert carried.count == len(NUMBERS)
 
 
-async def test_m10_a_payment_that_the_other_version_has_taken_gets_no_second_nonce(
+async def test_m10_payment_that_the_other_version_assigned_gets_no_second_nonce(
     world: World,
 ) -> None:
     await world.confirmed_swaps(len(NUMBERS))

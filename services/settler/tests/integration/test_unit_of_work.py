@@ -267,7 +267,7 @@ class TestUnitOfWork:
         assert swap.output.id != first.id
         assert swap.sequence == 5
 
-    async def test_matches_a_deposit_that_came_before_its_swap(
+    async def test_matches_a_deposit_received_before_its_swap(
         self, unit_of_work: UnitOfWork
     ) -> None:
         run = Settler(unit_of_work)

@@ -186,7 +186,7 @@ class TestIntentsWithoutASwap:
 
 class TestDeposits:
     @BY_HAND
-    async def test_without_a_swap_come_in_the_order_of_their_receipt(
+    async def test_without_a_swap_are_ordered_by_their_receipt(
         self, unit_of_work: UnitOfWork
     ) -> None:
         late = replace(a_deposit("seen"), received_at=NOON + HOUR)
@@ -293,7 +293,7 @@ def a_withdrawal(
 
 
 class TestSweeps:
-    async def test_that_are_final_and_not_booked_come_by_block(
+    async def test_that_are_final_and_not_booked_are_ordered_by_block(
         self, unit_of_work: UnitOfWork
     ) -> None:
         later, first = a_sweep("a", block_number=9), a_sweep("b", block_number=8)
@@ -325,7 +325,7 @@ class TestSweeps:
 
 
 class TestWithdrawals:
-    async def test_that_are_final_and_not_booked_come_by_block(
+    async def test_that_are_final_and_not_booked_are_ordered_by_block(
         self, unit_of_work: UnitOfWork
     ) -> None:
         later, first = a_withdrawal("a", block_number=9), a_withdrawal("b", block_number=8)

@@ -108,7 +108,7 @@ class TestAWithdrawal:
         assert (await inventory(unit_of_work)).held_base_units == 10
 
     @pytest.mark.breaks_invariants("I-27")  # the owner does
-    async def test_of_what_is_owed_shows_as_a_debt_and_sells_nothing(
+    async def test_of_owed_money_makes_the_available_amount_negative(
         self, unit_of_work: UnitOfWork
     ) -> None:
         run = Settler(unit_of_work)
@@ -120,7 +120,7 @@ class TestAWithdrawal:
         row = await inventory(unit_of_work)
         assert (row.held_base_units, row.available_base_units) == (0, -40)
 
-    async def test_of_a_token_outside_the_catalogue_moves_nothing(
+    async def test_of_a_token_outside_the_catalogue_is_not_booked(
         self, unit_of_work: UnitOfWork
     ) -> None:
         run = Settler(unit_of_work)

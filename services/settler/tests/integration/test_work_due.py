@@ -163,7 +163,7 @@ async def test_a_requote_stays_due_when_a_later_fact_changes_no_sum(
 
 
 @BATCHES
-async def test_a_requote_is_due_for_a_swap_that_comes_after_its_deposit(
+async def test_a_requote_is_due_for_a_swap_requested_after_its_deposit(
     subject: Subject, together: bool
 ) -> None:
     run = subject.run
@@ -332,7 +332,7 @@ async def test_a_completion_is_due_once_the_output_is_final(
     assert await subject.overdue(DEADLINE) == []
 
 
-async def test_a_final_output_without_a_refuel_leaves_nothing_to_complete(
+async def test_swap_without_a_refuel_is_complete_with_its_final_output(
     subject: Subject,
 ) -> None:
     await subject.run.paid_for()

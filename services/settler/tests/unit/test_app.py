@@ -96,7 +96,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         await close()
 
 
-async def test_refuses_a_budget_of_a_network_that_is_in_no_catalogue(service: Service) -> None:
+async def test_budget_of_an_unknown_network_is_refused(service: Service) -> None:
     settings: Any = service.settings
     group = settings.settler.model_copy(update={"loss_budgets_usd": {"ETHERUM_DEVNET": 1}})
     wrong = settings.model_copy(update={"settler": group})
@@ -109,7 +109,7 @@ async def test_refuses_a_budget_of_a_network_that_is_in_no_catalogue(service: Se
         await close()
 
 
-async def test_refuses_a_retired_signer_that_is_in_no_catalogue(service: Service) -> None:
+async def test_unknown_retired_signer_is_refused(service: Service) -> None:
     settings: Any = service.settings
     unknown = "0x00000000000000000000000000000000000000EE"
     group = settings.settler.model_copy(update={"retired_signers": frozenset({unknown})})

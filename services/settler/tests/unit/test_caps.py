@@ -174,7 +174,7 @@ class TestWhatAnOperatorLetThrough:
         assert (admission.leave, admission.refused_by) == (ids(1), by(_2=[TOKEN]))
         assert admission.spent == {TOKEN: 500}
 
-    def test_without_a_price_counts_nothing(self) -> None:
+    def test_without_a_price_does_not_count_in_the_cap(self) -> None:
         through = request_of(1, dollars=None, has_pass=True)
 
         assert among([through, request_of(2, dollars=10)], cap(DOLLARS, 10)).leave == ids(1, 2)

@@ -116,7 +116,7 @@ def test_a_balance_is_paid_once(what: Claimable) -> None:
         paid(what, swap)
 
 
-def test_each_leg_and_each_asset_is_paid_by_itself() -> None:
+def test_each_leg_and_each_asset_is_paid_separately() -> None:
     swap = SWAP
     for what in (MAIN, OWN, UNSENT_REFUEL, replace(UNSENT_REFUEL, id=9, network=ETHEREUM)):
         changed = paid(what, swap).swap
@@ -127,7 +127,7 @@ def test_each_leg_and_each_asset_is_paid_by_itself() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in IntentKind if k is not IntentKind.CLAIM])
-def test_other_payments_of_the_same_money_are_no_claim(kind: IntentKind) -> None:
+def test_other_payments_of_the_same_money_do_not_prevent_a_claim(kind: IntentKind) -> None:
     leg = None if kind is not IntentKind.REFUND else UUID(int=4)
     swap = SWAP.with_intent(replace(the_intent(paid()), kind=kind, deposit_id=leg))
 
@@ -177,7 +177,7 @@ class TestADepositWithoutASwap:
             intent = expected(WITHOUT_SWAP, usd_micros=usd_micros)
             assert change == Changes(intents=(intent,), ledger=(ledger.claim_reserved(intent),))
 
-    def test_waits_while_its_swap_may_come(self) -> None:
+    def test_is_not_claimable_while_its_swap_may_be_created(self) -> None:
         until = (NOON + HOUR).isoformat()
         words = f"it names a swap that may still come, until {until}"
 
@@ -195,7 +195,7 @@ class TestADepositWithoutASwap:
             pytest.param(replace(WAITS, method=Method.DEPOSIT_ADDRESS), id="its address has one"),
         ],
     )
-    def test_that_no_swap_can_come_for_is_paid_at_once(self, deposit: Deposit) -> None:
+    def test_that_can_have_no_swap_is_claimable_at_once(self, deposit: Deposit) -> None:
         assert pay_without_swap(deposit, after=MINUTE).intents
 
     def test_waits_where_its_address_may_become_a_swaps(self) -> None:
@@ -228,7 +228,7 @@ class TestAReorgOfADepositWithoutASwap:
     @pytest.mark.parametrize(
         ("state", "left"), [("reverted", DepositState.REVERTED), ("seen", DepositState.SEEN)]
     )
-    def test_is_taken_out_of_the_books(self, state: str, left: DepositState) -> None:
+    def test_reverses_its_booking(self, state: str, left: DepositState) -> None:
         change = self.decided(state)
 
         newest = a_deposit_fact(state, version=3).deposit
@@ -245,7 +245,7 @@ class TestAReorgOfADepositWithoutASwap:
         gone = replace(fact.deposit, state=DepositState.REVERTED, is_booked=False)
         assert change == Changes(deposits=(gone,))
 
-    def test_ends_a_payment_that_nothing_was_signed_for(self) -> None:
+    def test_ends_an_unsigned_payment(self) -> None:
         change = self.decided("reverted", self.CLAIM)
 
         dead = self.CLAIM.died("a reorg took the deposit before anything could pay for it")
@@ -262,7 +262,7 @@ class TestAReorgOfADepositWithoutASwap:
 
         assert str(refused.value) == f"{DEPOSIT.id}, which was sent to its owner"
 
-    def test_that_is_older_than_what_is_known_is_nothing(self) -> None:
+    def test_that_is_older_than_the_known_version_is_ignored(self) -> None:
         fact = a_deposit_fact("reverted", version=self.KNOWN.version)
 
         assert decide_unmatched(self.KNOWN, fact, is_ours=True) is NOTHING

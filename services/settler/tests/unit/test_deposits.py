@@ -90,12 +90,12 @@ class TestSeen:
         assert change.swap.sequence == 2
         assert change.ledger == ()
 
-    def test_locks_nothing_for_a_part(self) -> None:
+    def test_locks_no_quote_for_a_part(self) -> None:
         swap = after(a_swap(), ("seen", {"units": REQUESTED - 1}))
 
         assert swap.quote.locked_at is None
 
-    def test_locks_when_the_last_part_comes(self) -> None:
+    def test_locks_the_quote_with_the_last_part(self) -> None:
         swap = after(
             a_swap(),
             ("seen", {"units": REQUESTED - 1}),
@@ -119,7 +119,7 @@ class TestSeen:
 
         assert (swap.quote.locked_at is not None) is is_locked
 
-    def test_locks_nothing_of_a_swap_that_has_ended(self) -> None:
+    def test_locks_no_quote_of_a_swap_that_has_ended(self) -> None:
         swap = replace(a_swap(), status=Status.EXPIRED)
 
         assert after(swap, ("seen", {})).quote.locked_at is None
@@ -137,7 +137,7 @@ class TestSeen:
 
         assert [(d.state, d.swap_id) for d in change.deposits] == [(DepositState.SEEN, a_swap().id)]
 
-    def test_changes_nothing_on_a_version_that_is_not_newer(self) -> None:
+    def test_has_no_effect_in_a_version_that_is_not_newer(self) -> None:
         swap = after(a_swap(), ("confirmed", {}))
 
         assert changes_of_fact(swap, "seen") is NOTHING
@@ -168,7 +168,7 @@ class TestConfirmed:
             "payout_reserved": [PAYOUT, -PAYOUT],
         }
 
-    def test_waits_for_what_else_was_seen(self) -> None:
+    def test_waits_for_the_other_seen_deposits(self) -> None:
         seen = after(
             a_swap(),
             ("seen", {"units": REQUESTED - 1}),
@@ -230,7 +230,7 @@ class TestConfirmed:
     @pytest.mark.parametrize(
         "status", [Status.EXPIRED, Status.FAILED, Status.COMPLETED, Status.PAYOUT_PENDING]
     )
-    def test_puts_what_comes_too_late_on_its_own_leg(self, status: Status) -> None:
+    def test_puts_a_late_deposit_on_its_own_leg(self, status: Status) -> None:
         swap = replace(a_swap(), status=status)
 
         change = changes_of_fact(swap, nth=5)
@@ -271,7 +271,7 @@ class TestReverted:
         assert after(swap, ("reverted", {"nth": 1})).quote.locked_at == NOON
 
     @pytest.mark.parametrize("state", [IntentState.RESERVED, IntentState.ASSIGNED])
-    def test_takes_back_a_payout_that_nothing_was_signed_for(self, state: IntentState) -> None:
+    def test_reverses_an_unsigned_payout(self, state: IntentState) -> None:
         swap = with_output(paid_for(), state=state)
         late = DEADLINE - HOUR / 2
 
@@ -305,7 +305,7 @@ class TestReverted:
     @pytest.mark.parametrize(
         "state", [IntentState.ASSIGNED, IntentState.BROADCAST, IntentState.MINED]
     )
-    def test_cancels_nothing_that_was_signed(self, state: IntentState) -> None:
+    def test_does_not_cancel_a_signed_payout(self, state: IntentState) -> None:
         swap = with_output(out(paid_for()), state=state)
 
         change = changes_of_fact(swap, "reverted")
@@ -333,14 +333,14 @@ class TestReverted:
 
         assert deposit.version == 3
 
-    def test_that_is_seen_again_holds_nothing_on_its_own_leg(self) -> None:
+    def test_that_is_seen_again_has_no_amount_on_its_own_leg(self) -> None:
         expired = after(replace(a_swap(), status=Status.EXPIRED), ("confirmed", {}))
 
         [deposit] = changes_of_fact(expired, "seen", version=4).deposits
 
         assert (deposit.state, deposit.returned_base_units) == (DepositState.SEEN, 0)
 
-    def test_recovers_nothing_where_nothing_was_lost(self) -> None:
+    def test_books_no_recovery_without_a_loss(self) -> None:
         change = changes_of_fact(completed(paid_for()), "confirmed", version=5)
 
         assert change.ledger == ()
@@ -401,7 +401,7 @@ class TestReverted:
         again = changes_of_fact(change.swap, "confirmed", version=4)
         assert set(postings(again)) == {"credited", "returned"}
 
-    def test_takes_a_final_deposit_that_is_only_seen_again_as_taken_by_a_reorg(self) -> None:
+    def test_treats_a_confirmed_deposit_that_is_seen_again_as_reorged(self) -> None:
         change = changes_of_fact(paid_for(), "seen", version=4)
 
         assert change.swap is not None
@@ -484,7 +484,7 @@ class TestUnmatched:
         assert from_owner.method is Method.FUNDING
         assert from_owner.match_key is None
 
-    def test_a_deposit_to_an_external_address_matches_nothing(self) -> None:
+    def test_a_deposit_to_an_external_address_has_no_match_key(self) -> None:
         external = a_deposit(to_address="0x" + "77" * 20)
 
         assert external.state is DepositState.QUARANTINED

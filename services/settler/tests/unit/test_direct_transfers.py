@@ -63,7 +63,7 @@ class TestTheMemo:
         assert deposit.sequence_number == 8
 
     @pytest.mark.parametrize("other", [None, "0x", "0x01", memo(7)[:-2], memo(7) + "00"])
-    def test_is_nothing_but_a_whole_one(self, other: str | None) -> None:
+    def test_is_read_only_when_complete(self, other: str | None) -> None:
         deposit = a_deposit(number=None, kind="token_transfer", memo=other)
 
         assert (deposit.sequence_number, deposit.match_key) == (None, None)

@@ -21,16 +21,16 @@ def test_expires_an_unfunded_swap() -> None:
     assert change.swap.closed_at == TOO_LATE
 
 
-def test_keeps_a_swap_with_a_seen_deposit() -> None:
+def test_swap_with_a_seen_deposit_does_not_expire() -> None:
     assert decide(a_swap().with_deposit(a_deposit("seen")), at=TOO_LATE) is NOTHING
 
 
-def test_waits_until_the_deadline_has_passed() -> None:
+def test_swap_does_not_expire_at_its_deadline() -> None:
     assert decide(a_swap(), at=DEADLINE) is NOTHING
 
 
 @pytest.mark.parametrize("status", [s for s in Status if s is not Status.DEPOSIT_PENDING])
-def test_leaves_every_other_status_alone(status: Status) -> None:
+def test_swap_of_every_other_status_does_not_expire(status: Status) -> None:
     assert decide(replace(a_swap(), status=status), at=TOO_LATE) is NOTHING
 
 

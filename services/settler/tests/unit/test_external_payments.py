@@ -248,7 +248,7 @@ class TestAPaymentThatIsNoSwaps:
             is NOTHING
         )
 
-    def test_pays_what_was_ordered_or_explains_nothing(self) -> None:
+    def test_halts_unless_it_equals_the_order(self) -> None:
         out = signed(CLAIM, LOG.transaction_hash)
         other = replace(LOG, base_units=PAYOUT - 1)
 
@@ -256,7 +256,7 @@ class TestAPaymentThatIsNoSwaps:
 
 
 class TestAPaymentThatWaitsTooLong:
-    def test_is_given_up_when_nothing_was_signed_for_it(self) -> None:
+    def test_is_given_up_while_it_is_unsigned(self) -> None:
         swap = reserved()
 
         change = abandon_waiting_payout(swap, output(swap).id, at=NOON + HOUR)

@@ -166,7 +166,7 @@ class TestFreeLeg:
             pytest.param(refund_due(), MAIN_LEG, id="it is given back"),
         ],
     )
-    def test_changes_nothing_where_nothing_waits(self, swap: Swap, leg: UUID | None) -> None:
+    def test_has_no_effect_without_a_payment_that_waits(self, swap: Swap, leg: UUID | None) -> None:
         assert free_leg(swap, leg, IntentKind.REFUND, at=LATER) == NOTHING
 
 
@@ -189,7 +189,7 @@ class TestFreeRefuel:
         with pytest.raises(NotAllowed, match=r"^its refuel was signed, and may be in a block"):
             free_refuel(self.SWAP.with_intent(signed(self.REFUEL)), at=LATER)
 
-    def test_changes_nothing_where_none_was_ordered(self) -> None:
+    def test_has_no_effect_without_an_ordered_refuel(self) -> None:
         assert free_refuel(self.SWAP, at=LATER) == NOTHING
 
 
@@ -259,7 +259,7 @@ class TestLeaveOutLater:
 
         assert self.own_legs(change) == {self.SECOND: 300}
 
-    def test_changes_nothing_where_all_of_it_is_claimable(self) -> None:
+    def test_has_no_effect_where_all_deposits_are_claimable(self) -> None:
         failed = replace(self.three(), status=Status.FAILED)
 
         assert move_last_deposits_off(failed, 1, paid_alone=(), at=LATER) == NOTHING

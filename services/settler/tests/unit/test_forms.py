@@ -20,6 +20,6 @@ def test_an_id_is_a_number_that_fits_a_bigint(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.0", "x", "\u0661", "9" * 19, "9" * 5000])
-def test_another_text_is_a_wrong_form(text: str) -> None:
+def test_invalid_id_of_a_balance_is_refused(text: str) -> None:
     with pytest.raises(WrongForm, match="not the id of a balance"):
         read_id(an_order(text), of="a balance")

@@ -555,7 +555,7 @@ def test_an_external_transaction_never_takes_more_from_a_signer_than_is_booked(
     assert spent == entry(key, *moves, swap_id=None, at=(POLYGON, 9))
 
 
-def test_what_is_zero_has_no_posting() -> None:
+def test_fee_of_zero_has_no_posting() -> None:
     free = replace(SWAP, quote=replace(SWAP.quote, fee_base_units=0))
 
     kinds = [p.account.kind for p in ledger.quote_executed(free, OUTPUT).postings]
@@ -581,7 +581,7 @@ class TestAPartnersFee:
         assert ledger.partner_fee_basis_points_of(swap.quote) == 30
 
     @pytest.mark.parametrize("document", ["{}", '{"partner_fee_base_units": "0"}'])
-    def test_of_nothing_is_not_booked(self, document: str) -> None:
+    def test_of_zero_is_not_booked(self, document: str) -> None:
         swap = self.swap_with(document)
 
         assert ledger.partner_fee_earned(swap, OUTPUT) == ()

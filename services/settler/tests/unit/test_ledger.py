@@ -42,12 +42,14 @@ TREASURY = Account(
         ((account(AccountKind.LOSS), 1), (account(AccountKind.EQUITY, POLYGON), -1)),
     ],
 )
-def test_refuses_what_does_not_sum_to_zero_per_asset(moves: tuple[tuple[Account, int]]) -> None:
+def test_postings_that_do_not_sum_to_zero_per_asset_are_refused(
+    moves: tuple[tuple[Account, int]],
+) -> None:
     with pytest.raises(Unbalanced, match=r"^test/1: "):
         booked(*moves)
 
 
-def test_is_named_by_what_may_happen_once() -> None:
+def test_id_of_a_booking_is_derived_from_its_unique_name() -> None:
     moves = (account(AccountKind.LOSS), 1), (account(AccountKind.EQUITY), -1)
 
     assert booked(*moves).id == uuid5(NAMESPACE_URL, "ledger/test/1")
@@ -97,7 +99,7 @@ class TestInventory:
             == 6
         )
 
-    def test_keeps_its_version_when_nothing_moved(self) -> None:
+    def test_is_unchanged_by_other_postings(self) -> None:
         row = Inventory(ETHEREUM, USDC[ETHEREUM], 9, 1, 4)
         there = booked((account(AccountKind.IN_FLIGHT), -1), (account(AccountKind.CLAIMABLE), 1))
 

@@ -86,7 +86,7 @@ async def test_dust_goes_back_at_the_deadline(opened: Opened) -> None:
     )
 
 
-async def test_what_is_too_much_goes_back_at_once(opened: Opened) -> None:
+async def test_deposit_above_the_maximum_is_refunded_at_once(opened: Opened) -> None:
     opened.settler.quoter.refused = Refused.ABOVE_MAXIMUM
     await opened.comes(REQUESTED)
 
@@ -105,7 +105,7 @@ async def test_an_unpriced_deposit_is_refunded_without_an_answer(opened: Opened)
 
 
 @pytest.mark.fault("M4")
-async def test_its_minimum_is_what_its_slippage_leaves_of_the_offer(opened: Opened) -> None:
+async def test_minimum_payout_is_the_offer_less_the_slippage(opened: Opened) -> None:
     await opened.comes(REQUESTED)
 
     quote = opened.swap.quote

@@ -247,7 +247,7 @@ class TestARefund:
             assert not is_refundable(one, of)
             assert start(one, of, at=AT, cost=0, paid_id=PAID_ID) is NOTHING
 
-    def test_waits_while_a_reorg_has_taken_its_deposit(self) -> None:
+    def test_waits_while_its_deposit_is_reverted(self) -> None:
         swap, leg = with_own_leg()
         gone = replace(swap.deposits[leg], state=a_deposit_fact("reverted").deposit.state)
         after_reorg = swap.with_deposit(replace(gone, state=deposits.DepositState.REVERTED))

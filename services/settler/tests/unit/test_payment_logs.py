@@ -174,7 +174,7 @@ class TestAReorg:
             block_time=None,
         )
 
-    def test_news_of_a_block_that_the_lane_has_disproved_counts_for_nothing(self) -> None:
+    def test_seen_log_of_a_payment_proven_dead_does_not_revive_it(self) -> None:
         dead = out(IntentState.RESERVED, has_open_attempt=False)
 
         late = decided(dead, "seen")
@@ -214,7 +214,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         )
         assert swap_of(change).status is Status.COMPLETED
 
-    def test_owes_nothing_once_it_is_dead_and_the_swap_waits_again(self) -> None:
+    def test_reverses_its_credit_when_it_is_abandoned(self) -> None:
         swap = after_a_reorg(out())
         [deposit] = swap.deposits.values()
 

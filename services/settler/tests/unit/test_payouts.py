@@ -159,7 +159,7 @@ class TestPaid:
         assert changes_of_fact(None).ledger[0].kind == "payout_unexplained"
         assert decide(None, a_payout(), at=NOON, treasury=None).ledger == ()
 
-    def test_an_intent_that_nothing_was_signed_for_explains_nothing(self) -> None:
+    def test_a_log_of_an_unsigned_intent_halts_the_signer(self) -> None:
         assert changes_of_fact(reserved(), "seen").halt is not None
 
     def test_owes_the_partner_s_fee_once_the_output_is_final(self) -> None:
@@ -185,12 +185,12 @@ class TestSent:
     @pytest.mark.parametrize(
         "state", [IntentState.BROADCAST, IntentState.MINED, IntentState.CONFIRMED]
     )
-    def test_is_nothing_when_more_is_known(self, state: IntentState) -> None:
+    def test_has_no_effect_in_a_later_state(self, state: IntentState) -> None:
         swap = out(state)
 
         assert sent(swap, output(swap).id, at=NOON) is NOTHING
 
-    def test_is_nothing_for_an_intent_that_is_dead(self) -> None:
+    def test_has_no_effect_on_a_dead_intent(self) -> None:
         assert sent(a_swap(), a_swap().id, at=NOON) is NOTHING
 
 
@@ -214,12 +214,12 @@ class TestAbandonPayment:
         assert change.ledger[2].postings[0].base_units == REQUESTED
 
     @pytest.mark.parametrize("state", [IntentState.MINED, IntentState.CONFIRMED])
-    def test_is_nothing_for_a_payment_on_the_chain(self, state: IntentState) -> None:
+    def test_has_no_effect_on_a_mined_payment(self, state: IntentState) -> None:
         swap = out(state)
 
         assert abandon_payment(swap, output(swap).id, at=NOON, because="", failures=1) is NOTHING
 
-    def test_waits_again_when_a_reorg_had_taken_the_deposit(self) -> None:
+    def test_waits_for_the_deposit_again_after_its_reorg(self) -> None:
         change = deposits.decide(
             out(), a_deposit_fact("reverted"), at=NOON, available=PLENTY, paid_id=1
         )

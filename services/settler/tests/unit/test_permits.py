@@ -30,11 +30,11 @@ def sent_payments(*payments: Payment) -> list[int]:
     return [p.paid_id for p in one_permit_each(payments, permit=PERMIT)]
 
 
-def test_of_a_signers_permits_the_first_goes() -> None:
+def test_only_the_first_permit_of_a_signer_is_sent() -> None:
     assert sent_payments(a_payment(1, call_data=PERMIT), a_payment(2, call_data=PERMIT)) == [1]
 
 
-def test_other_signers_and_tokens_do_not_wait() -> None:
+def test_permits_of_other_signers_and_tokens_do_not_wait() -> None:
     mine, theirs = a_payment(1, call_data=PERMIT), a_payment(2, call_data=PERMIT, payer="0xb")
     elsewhere = a_payment(3, call_data=PERMIT, token="0x9")
 

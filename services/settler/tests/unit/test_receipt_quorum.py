@@ -47,5 +47,5 @@ def test_two_providers_that_saw_it_are_enough_or_the_only_one(reports: list[Node
     ],
 )
 @pytest.mark.fault("S12")
-def test_s12_one_of_two_providers_alone_is_no_proof(reports: list[NodeReport]) -> None:
+def test_s12_report_of_one_of_two_providers_is_no_proof(reports: list[NodeReport]) -> None:
     assert not count_votes(reports, block_hash=HERE).is_proven

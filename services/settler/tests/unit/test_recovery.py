@@ -66,7 +66,7 @@ class TestTheReason:
             "timeline 1 became 2, database_id 22 became 23, table_id 33 became 34"
         )
 
-    def test_names_nothing_else(self) -> None:
+    def test_names_only_the_changed_timeline(self) -> None:
         assert restore_reason(LAST, FAILED_OVER) == (
             "the database was restored or failed over: timeline 1 became 2"
         )

@@ -219,7 +219,7 @@ class TestARefuelThatCannotBeSent:
 
         assert kinds(change) == ["refuel_final"]
 
-    def test_but_was_signed_is_left_alone(self) -> None:
+    def test_but_was_signed_is_not_cancelled(self) -> None:
         swap = final()
         out = swap.with_intent(signed(refuel_of(swap), HASH, state=IntentState.ASSIGNED))
 
@@ -228,7 +228,7 @@ class TestARefuelThatCannotBeSent:
         assert swap_of(change).status is Status.COMPLETED
         assert (change.intents, change.ledger) == ((), ())
 
-    def test_but_may_be_paid_by_another_is_left_alone(self) -> None:
+    def test_but_may_be_paid_externally_is_not_cancelled(self) -> None:
         change = refuels.overdue(final(), at=NOON + 2 * MINUTE, may_be_paid=True)
 
         assert swap_of(change).status is Status.COMPLETED
@@ -294,5 +294,5 @@ class TestAnOutputThatDies:
         assert owed(change, kind=AccountKind.REFUEL_LIABILITY) == -REFUEL
 
 
-def test_waits_two_minutes() -> None:
+def test_refuel_waits_two_minutes() -> None:
     assert timedelta(minutes=2) == WAITS_FOR

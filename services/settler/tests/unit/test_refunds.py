@@ -138,7 +138,7 @@ class TestStart:
 
         assert refund.base_units == 1
 
-    def test_is_nothing_a_second_time(self) -> None:
+    def test_has_no_effect_a_second_time(self) -> None:
         swap = swap_of(started(pending()))
 
         assert started(swap) is NOTHING
@@ -146,7 +146,7 @@ class TestStart:
         assert started(swap_of(paid(out(swap)))) is NOTHING
 
     @pytest.mark.parametrize("status", [s for s in Status if s is not Status.REFUND_PENDING])
-    def test_leaves_the_main_leg_of_every_other_status_alone(self, status: Status) -> None:
+    def test_has_no_effect_on_the_main_leg_in_every_other_status(self, status: Status) -> None:
         assert started(replace(pending(), status=status)) is NOTHING
 
     def test_has_a_payment_id_of_its_own(self) -> None:
@@ -177,7 +177,7 @@ class TestFinal:
         custody = change.ledger[0].postings[1].account
         assert (custody.kind, custody.network) == (AccountKind.CUSTODY, ETHEREUM)
 
-    def test_of_a_deposits_own_leg_leaves_the_status_alone(self) -> None:
+    def test_of_a_deposits_own_leg_does_not_change_the_status(self) -> None:
         swap = swap_of(changes_of_fact(replace(a_swap(refund_address=USER), status=Status.EXPIRED)))
         [leg] = swap.deposits
 
@@ -224,7 +224,7 @@ class TestDead:
         assert change.refunds_due == (None,)
         assert swap_of(started(swap_of(change))).output is None
 
-    def test_payout_alone_makes_a_refund_due(self) -> None:
+    def test_payout_and_no_other_intent_makes_a_refund_due(self) -> None:
         swap = swap_of(changes_of_fact(a_swap(refund_address=USER)))
 
         assert started(swap) is NOTHING
@@ -232,7 +232,7 @@ class TestDead:
 
 
 class TestReorg:
-    def test_takes_back_a_refund_that_nothing_was_signed_for(self) -> None:
+    def test_reverses_an_unsigned_refund(self) -> None:
         change = changes_of_fact(swap_of(started(pending())), "reverted")
 
         swap = swap_of(change)
@@ -260,7 +260,7 @@ class TestReorg:
         assert (change.ledger, change.intents) == ((), ())
         assert kinds(paid(swap_of(change))) == ["refund_final", "lost"]
 
-    def test_owes_nothing_when_that_refund_fails(self) -> None:
+    def test_reverses_the_credit_when_the_signed_refund_fails(self) -> None:
         gone = swap_of(changes_of_fact(out(swap_of(started(pending()))), "reverted"))
 
         change = TestDead().dead(gone)

@@ -69,7 +69,7 @@ def status_of(swap: Swap) -> AuthorizationStatus:
     return swap.authorization.status
 
 
-def test_what_a_block_has_is_shown_also_after_more_was_offered_for_it() -> None:
+def test_transaction_in_a_block_is_shown_instead_of_the_last_broadcast() -> None:
     deposit = replace(a_deposit_fact("seen").deposit, transaction_hash=SECOND)
 
     swap = with_authorization_progress(out(FIRST, SECOND), deposit, FactState.SEEN)
@@ -142,6 +142,6 @@ def test_an_end_has_its_reason_and_is_marked_after_the_window(
 
 
 @pytest.mark.fault("G13")
-def test_g13_while_one_is_in_progress_no_other_is_taken() -> None:
+def test_g13_signature_during_a_deposit_in_progress_is_not_accepted() -> None:
     for swap in (held(), out(FIRST)):
         assert submit(swap, a_submitted_signature(swap, submission=2), at=NOON).swap is None

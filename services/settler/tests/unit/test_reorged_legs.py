@@ -74,7 +74,7 @@ class TestARefuelBesideIt:
 
         assert str(refused.value) == f"{DEPOSIT_ID} of {swap.id}: its refuel was sent"
 
-    def test_that_was_not_sent_is_taken_back_with_the_output(self) -> None:
+    def test_that_was_not_sent_ends_with_the_output(self) -> None:
         swap = with_refuel(self.REFUEL)
 
         change = reverted(swap)
@@ -143,7 +143,7 @@ class TestADepositOnItsOwnLeg:
         assert [entry.kind for entry in change.ledger] == ["refund_final", "lost"]
         assert change.ledger[1] == ledger.lost(after_reorg, after_reorg.deposits[LATE], LATE)
 
-    def test_that_is_sent_back_earns_the_partner_nothing(self) -> None:
+    def test_that_is_refunded_earns_no_partner_fee(self) -> None:
         swap = paid_back()
         document = json.loads(swap.quote.document) | {"partner_fee_base_units": "70"}
         charged = replace(swap, quote=replace(swap.quote, document=json.dumps(document)))
@@ -227,7 +227,7 @@ def test_a_part_that_waited_for_a_quote_leaves_an_hour_to_bring_it_again() -> No
     assert left.credited_base_units == 0
 
 
-def test_what_came_after_the_payout_is_taken_back_on_its_own_leg() -> None:
+def test_reorg_of_a_deposit_after_the_payout_reverses_its_own_leg() -> None:
     swap = paid_for()
     final = replace(
         swap.with_intent(signed(output(swap), state=IntentState.CONFIRMED)),

@@ -74,7 +74,7 @@ class TestPatience:
 class TestWhatIsOffered:
     @given(max_fee=FEE, tip=FEE, market=FEE, market_tip=FEE, cap=FEE)
     @pytest.mark.fault("S15")
-    def test_s15_raises_both_fields_by_every_nodes_rule_or_nothing(
+    def test_s15_raises_both_fees_by_the_rule_of_every_node_or_neither(
         self, max_fee: int, tip: int, market: int, market_tip: int, cap: int
     ) -> None:
         old = Fees(max_fee, min(tip, max_fee))

@@ -89,7 +89,7 @@ class TestTheFloor:
     def test_of_a_quote_that_was_met_is_at_least_its_payout(self, units: int, least: int) -> None:
         assert floor_of(self.quoted(locked=True), units) == least
 
-    def test_where_no_sum_was_asked_for_is_none(self) -> None:
+    def test_without_a_requested_amount_is_zero(self) -> None:
         assert floor_of(self.quoted(requested_base_units=0), 100) == 0
 
 
@@ -113,10 +113,10 @@ class TestAnOffer:
         assert (change.previous_status, change.is_requote_due) == (Status.DEPOSIT_PENDING, False)
 
     @pytest.mark.parametrize("units", [REQUESTED - 1, REQUESTED + 1])
-    def test_for_another_sum_is_nothing(self, units: int) -> None:
+    def test_for_another_amount_is_ignored(self, units: int) -> None:
         assert accept(credited(), an_offer(units, PAYOUT), at=AT, **RESOURCES) is NOTHING
 
-    def test_that_is_not_waited_for_is_nothing(self) -> None:
+    def test_for_an_expired_swap_is_ignored(self) -> None:
         over = replace(credited(), status=Status.EXPIRED)
 
         assert accept(over, an_offer(REQUESTED, PAYOUT), at=AT, **RESOURCES) is NOTHING
@@ -167,7 +167,7 @@ class TestNoOffer:
             (REQUESTED - 1, Refused.ABOVE_MAXIMUM, FailReason.RECEIVED_MORE),
         ],
     )
-    def test_sends_the_money_back_unless_the_rest_may_come(
+    def test_makes_a_refund_due_unless_the_rest_may_arrive(
         self, units: int, why: Refused, reason: FailReason | None
     ) -> None:
         swap = credited(units)
@@ -255,7 +255,7 @@ class TestMoreThanWasAskedFor:
             ((REQUESTED,), (0,)),
         ],
     )
-    def test_goes_back_from_what_came_last(
+    def test_is_returned_from_the_last_deposits(
         self, units: tuple[int, ...], returned: tuple[int, ...]
     ) -> None:
         done = self.filled(*units)
@@ -372,7 +372,7 @@ class TestARefundAddress:
             refunds_due=(None,),
         )
 
-    def test_lets_nothing_go_that_is_rejected_by_policy(self) -> None:
+    def test_makes_no_refund_due_after_a_rejection_by_policy(self) -> None:
         swap = self.failed()
         rejected = replace(swap, fail_reason=FailReason.REJECTED_BY_POLICY)
 
@@ -422,7 +422,7 @@ class TestARefundAddress:
     def test_that_was_given_stays(self) -> None:
         assert set_refund_address(credited(), USER, at=AT) is NOTHING
 
-    def test_of_a_swap_that_begins_comes_with_it(self) -> None:
+    def test_of_a_new_swap_makes_no_refund_due(self) -> None:
         assert begin(a_swap()) == Changes(swap=a_swap())
 
 

@@ -55,7 +55,7 @@ async def compare(answers: Iterator[Exception | None]) -> None:
         await comparing
 
 
-async def test_goes_on_after_a_difference_and_without_an_answer() -> None:
+async def test_comparison_continues_after_a_difference_and_a_failure() -> None:
     findings = ["the Treasury is owned by 0x1, expected 0x2"]
     await compare(
         iter([ChainMismatch("BASE_DEVNET", findings), ChainUnavailable("BASE_DEVNET", []), None])

@@ -117,7 +117,7 @@ class TestRecipients:
 
         assert [one.paid_id for one in allowed] == leaving
 
-    def test_that_revert_hold_up_no_other_and_nothing_that_shares_or_brings_money(self) -> None:
+    def test_that_revert_block_only_their_own_separate_payments(self) -> None:
         full = {RECIPIENT: RECIPIENT_REVERTS_MAX}
         payments = [
             payment(1, alone=True),

@@ -36,7 +36,7 @@ class TestValue:
     def test_is_exact_beyond_what_a_float_holds(self) -> None:
         assert value((TOKEN, 10**24 + 1)) == 10**24 + 1
 
-    def test_of_nothing_needs_no_price(self) -> None:
+    def test_of_zero_needs_no_price(self) -> None:
         assert value((("B", "DOGE"), 0)) == 0
         assert value((("B", "DOGE"), 0), (TOKEN, 5)) == 5
 
@@ -55,7 +55,7 @@ class TestTheAmount:
     @pytest.mark.parametrize(
         ("at_stake", "is_alone"), [(0, True), (100, True), (101, False), (None, False)]
     )
-    def test_one_operator_is_enough_up_to_it(self, at_stake: int | None, *, is_alone: bool) -> None:
+    def test_one_operator_may_order_up_to_it(self, at_stake: int | None, *, is_alone: bool) -> None:
         assert (second_operator_reason(at_stake, above=100) is None) is is_alone
 
     def test_is_reported_in_dollars(self) -> None:

@@ -251,7 +251,7 @@ class TestPublished:
 
         assert authorization(published(swap, assigned, at=at).swap).status is status
 
-    def test_of_an_older_signature_changes_nothing_of_the_newest(self) -> None:
+    def test_of_an_older_signature_does_not_change_the_newest(self) -> None:
         swap = held()
         newest = replace(authorization(swap), intent_id=UUID(int=1))
         assigned = signed(relay(swap), state=IntentState.ASSIGNED)
@@ -326,7 +326,7 @@ class TestItsDeposit:
         assert relay(after_reorg) == done
         assert authorization(after_reorg).status is AuthorizationStatus.PUBLISHED
 
-    def test_by_another_transaction_proves_nothing_about_it(self) -> None:
+    def test_by_another_transaction_has_no_effect_on_it(self) -> None:
         swap = out(FIRST)
         fact = a_deposit_fact("confirmed", transaction_hash=SECOND)
 
@@ -400,7 +400,7 @@ class TestASignatureOfASwapThatIsFundedOtherwise:
         assert (known.status, known.detail) == (AuthorizationStatus.REJECTED, because)
         assert relayless(change.swap)
 
-    def test_is_relayed_when_a_part_came(self) -> None:
+    def test_is_relayed_after_a_part_was_deposited(self) -> None:
         change = self.settled(held(), units=REQUESTED - 1)
 
         assert change.intents == ()

@@ -70,7 +70,7 @@ def test_publishes_the_whole_swap_after_its_first_sequence() -> None:
 
 
 @pytest.mark.parametrize("change", [Changes(swap=a_swap(), trace_id="t"), paid_for()])
-def test_has_every_member_of_the_contract_and_writes_it_as_the_contract_does(
+def test_swap_message_has_the_members_and_the_form_of_the_contract(
     change: Changes,
 ) -> None:
     [message] = SwapMessages(a_catalogue()).outgoing([change], at=NOON + HOUR)
@@ -84,7 +84,7 @@ def test_has_every_member_of_the_contract_and_writes_it_as_the_contract_does(
     assert (read.message_id, read.key, read.type) == (sealed.message_id, sealed.key, sealed.type)
 
 
-def test_one_sequence_is_one_message_id() -> None:
+def test_message_id_is_derived_from_the_sequence() -> None:
     swap = a_swap()
 
     first, again, second = (
@@ -94,7 +94,7 @@ def test_one_sequence_is_one_message_id() -> None:
     assert first == again != second
 
 
-def test_shows_the_deposit_and_the_payout_as_far_as_they_are() -> None:
+def test_swap_message_shows_the_deposit_and_the_pending_payout() -> None:
     change = paid_for()
 
     body = published_message(replace(change, trace_id="t")).body
@@ -121,7 +121,9 @@ def test_shows_the_deposit_and_the_payout_as_far_as_they_are() -> None:
         (DepositState.REVERTED, []),
     ],
 )
-def test_shows_a_deposit_that_is_there(state: DepositState, shown: list[str]) -> None:
+def test_swap_message_shows_a_deposit_unless_it_is_reverted(
+    state: DepositState, shown: list[str]
+) -> None:
     swap = a_swap().with_deposit(replace(a_deposit(), state=state))
 
     assert [t.status for t in published_message(Changes(swap=swap)).body.transactions] == shown
@@ -142,7 +144,7 @@ def test_hides_the_hash_of_a_payment_until_it_is_mined() -> None:
     assert (payout.block_number, payout.at) == (500, NOON + 2 * MINUTE)
 
 
-def test_never_completes_without_its_output() -> None:
+def test_message_of_a_completed_swap_has_its_output() -> None:
     change = payouts.decide(
         out(IntentState.BROADCAST), a_payout(), at=NOON, treasury=TREASURY[POLYGON]
     )
@@ -154,7 +156,7 @@ def test_never_completes_without_its_output() -> None:
 
 
 @pytest.mark.parametrize("cause", [None, "asked"])
-def test_has_the_trace_of_its_swap_whatever_caused_it(cause: str | None) -> None:
+def test_swap_message_has_the_trace_of_its_swap(cause: str | None) -> None:
     change = Changes(swap=a_swap(), trace_id=cause)
 
     assert published_message(change).trace_id == trace_id_of(swap_id(7))

@@ -119,7 +119,7 @@ def test_an_order_empties_the_address_into_the_treasury_and_charges_no_swap() ->
     )
 
 
-def test_addresses_are_locked_by_their_network_and_themselves() -> None:
+def test_lock_of_an_address_is_named_by_network_and_address() -> None:
     assert address_key(PLACE) == f"address/{ETHEREUM}/{ADDRESS}"
 
 
@@ -151,7 +151,7 @@ class TestBookings:
         ("is_reversed", "kind", "units"),
         [(False, "swept_for_nobody", 100), (True, "swept_for_a_swap", -100)],
     )
-    def test_what_came_from_an_address_without_a_swap_is_in_suspense_until_it_has_one(
+    def test_sweep_without_a_swap_is_booked_in_suspense(
         self, kind: str, units: int, *, is_reversed: bool
     ) -> None:
         suspense = Account(AccountKind.SUSPENSE, ETHEREUM, TOKEN, deposit_id=SWEPT.id)
@@ -177,7 +177,7 @@ class TestBookings:
         ("is_reversed", "state"),
         [(False, DepositState.QUARANTINED), (True, DepositState.REVERTED)],
     )
-    def test_it_stands_as_a_quarantined_deposit_so_that_no_swap_is_credited(
+    def test_sweep_without_a_swap_is_a_quarantined_deposit(
         self, state: DepositState, *, is_reversed: bool
     ) -> None:
         assert quarantined_deposit(SWEEP_WITHOUT_SWAP, at=NOON, is_reversed=is_reversed) == Deposit(
@@ -270,5 +270,5 @@ class TestWhatCanBeBooked:
 
         assert booked_ids == {}
 
-    def test_is_nothing_without_a_swap_unless_its_addresses_are_locked(self) -> None:
+    def test_excludes_sweeps_without_a_swap_unless_their_addresses_are_locked(self) -> None:
         assert bookable([SWEEP_WITHOUT_SWAP], treasury=HERE) == ({}, ())

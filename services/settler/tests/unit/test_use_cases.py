@@ -121,7 +121,7 @@ class TestRequestSwaps:
 
         assert world.swap(swap_id(7)).terms.refund_address == "0x1"
 
-    async def test_finds_the_deposits_that_came_before(
+    async def test_credits_deposits_received_before_the_request(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         half = REQUESTED // 2
@@ -170,7 +170,7 @@ class TestSettleDeposits:
             "available_base_units": "5",
         }
 
-    async def test_what_the_owner_puts_through_the_depository_is_a_deposit(
+    async def test_owners_transfer_through_the_depository_is_a_deposit(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         await run.deposits(a_deposit_message(from_address=OWNER))
@@ -218,7 +218,7 @@ class TestSettleDeposits:
             {"quarantine_reason": "foreign_receiver", "to_address": "0x" + "77" * 20},
         ],
     )
-    async def test_what_the_treasury_did_not_get_is_not_booked(
+    async def test_deposit_that_the_treasury_did_not_receive_is_not_booked(
         self, world: FakeUnitOfWork, run: Settler, wrong: dict[str, str]
     ) -> None:
         await run.requests(a_request())

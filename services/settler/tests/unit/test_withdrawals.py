@@ -75,7 +75,7 @@ def rows(held: int, owed: int = 0) -> dict[AssetKey, Inventory]:
         ([], [], []),
     ],
 )
-def test_is_booked_in_the_order_of_the_blocks_as_far_as_the_ledger_has_it(
+def test_withdrawals_are_booked_in_block_order_up_to_the_ledgers_amount(
     units: list[int], done: list[int], short: list[int]
 ) -> None:
     final = [withdrawal(n, one) for n, one in enumerate(units, 1)]
@@ -103,14 +103,14 @@ def test_an_asset_that_waits_holds_up_no_other() -> None:
 
 
 @pytest.mark.parametrize(("units", "is_indebted"), [(60, False), (61, True)])
-def test_reports_withdrawals_above_the_owners_money(units: int, *, is_indebted: bool) -> None:
+def test_withdrawals_above_the_owners_money_are_reported(units: int, *, is_indebted: bool) -> None:
     booking = book([withdrawal(1, units), withdrawal(2, 1, COIN)], rows(100, owed=40))
 
     assert booking.indebted == ((TOKEN,) if is_indebted else ())
     assert len(booking.done) == 2
 
 
-def test_reports_no_debt_without_a_withdrawal() -> None:
+def test_debt_without_a_withdrawal_is_not_reported() -> None:
     indebted = {asset: replace(row, owed_base_units=101) for asset, row in rows(100).items()}
 
     assert book([withdrawal(1, 1, COIN)], indebted).indebted == (COIN,)

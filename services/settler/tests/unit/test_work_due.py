@@ -28,7 +28,7 @@ def changes_of_deposit(units: int = 2 * REQUESTED) -> Changes:
 
 
 class TestARequote:
-    def test_is_due_where_a_fact_asked_for_it_and_the_swap_still_does(self) -> None:
+    def test_is_due_for_a_deposit_that_differs_from_the_quote(self) -> None:
         change = changes_of_deposit()
 
         assert change.swap is not None
@@ -56,7 +56,7 @@ class TestARelay:
 
         assert change.intents == (self.relay(IntentState.MINED),)
 
-    def test_is_left_where_nothing_moved_it(self) -> None:
+    def test_is_unchanged_without_a_step(self) -> None:
         swap = self.swap(IntentState.BROADCAST)
 
         assert changes_of(swap, SettledStep(swap)).intents == ()
