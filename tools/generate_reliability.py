@@ -31,7 +31,9 @@ def page(text: str, sections: Mapping[str, str]) -> str:
 def soak_section(reports: Sequence[Report]) -> str:
     if not reports:
         return NONE
-    parts = (_runs(reports), _swaps(reports), _faults(reports))
+    parts = [_runs(reports), _swaps(reports), _faults(reports)]
+    if sampled := [one for one in reports if one.get("memory")]:
+        parts.append(_memory(sampled))
     return "\n\n".join("\n".join(part) for part in parts)
 
 
@@ -87,6 +89,22 @@ def _faults(reports: Sequence[Report]) -> Iterator[str]:
     yield ""
     yield "Services started again: " + _join_counts(_sum(one["restarts"] for one in reports)) + "."
     yield f"Networks that a lying node halted, and an operator resumed: {resumed}."
+
+
+def _memory(reports: Sequence[Report]) -> Iterator[str]:
+    """Yield the memory of each service's longest process, of runs that were long enough."""
+    services = sorted({service for one in reports for service in one["memory"]})
+    yield "### Memory"
+    yield ""
+    yield "The median of the middle third of a run and of its last third, in MiB."
+    yield ""
+    yield _row("broker", "seed", "minutes", "faults", *services)
+    yield _row(*["---"] * (len(services) + 4))
+    for one in reports:
+        sizes = (one["memory"].get(service) for service in services)
+        cells = (f"{size['middle_mib']:g}, {size['last_mib']:g}" if size else "" for size in sizes)
+        faults = sum(one["faults"].values())
+        yield _row(one["broker"], one["seed"], f"{one['minutes']:g}", faults, *cells)
 
 
 def mutation_section(results: Mapping[str, Report]) -> str:

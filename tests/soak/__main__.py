@@ -78,7 +78,7 @@ async def _run(
             seed=seed,
             minutes=minutes,
             began=began,
-            has_faults=os.environ.get("FAULTS", "1").lower() not in NO,
+            has_faults=_has_faults(),
             print_step=report.print_step,
         )
     finally:
@@ -98,13 +98,21 @@ async def _run(
         return 1
     _clear(places.var, keep_logs=False)
     if os.environ.get("KEEP", "").lower() not in NO:
-        stored = STORED_REPORTS / f"{document['broker']}-{seed}.json"
+        stored = STORED_REPORTS / _stored_name(document["broker"], seed)
         write_report(stored, document)
         report.print_step(
             "kept", f"{places.shown(stored)}; `make generate` writes docs/reliability.md"
         )
     report.print_step("clean", f"SEED={seed}: nothing lost")
     return 0
+
+
+def _has_faults() -> bool:
+    return os.environ.get("FAULTS", "1").lower() not in NO
+
+
+def _stored_name(broker: str, seed: int) -> str:
+    return f"{broker}-{seed}{'' if _has_faults() else '-without-faults'}.json"
 
 
 def _clear(var: Path, *, keep_logs: bool) -> None:

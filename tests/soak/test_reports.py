@@ -52,6 +52,17 @@ def a_report(problems: tuple[str, ...] = ()) -> dict[str, object]:
     )
 
 
+def test_the_page_shows_the_memory_of_runs_that_sampled_it(generator: ModuleType) -> None:
+    sizes = {"middle_mib": 70.5, "last_mib": 71.0, "ratio": 1.007}
+    report = {**a_report(), "memory": {"api": sizes, "settler": sizes}}
+
+    section = generator.soak_section([a_report(), report])
+
+    assert "| broker | seed | minutes | faults | api | settler |" in section
+    assert "| kafka | 7 | 1 | 3 | 70.5, 71 | 70.5, 71 |" in section
+    assert "Memory" not in generator.soak_section([a_report()])
+
+
 def test_a_report_sums_what_was_done_and_names_the_longest_recovery() -> None:
     report = a_report()
 

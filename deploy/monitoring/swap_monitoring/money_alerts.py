@@ -23,19 +23,20 @@ SWAPS: Final = Group(
         critical(
             "StuckSwapOld",
             "max by (status) (swap_settler_stuck_swaps_oldest_seconds) > 86400",
-            "A stuck swap is in {{ $labels.status }} for {{ $value | humanizeDuration }}.",
+            "A stuck swap has been {{ $labels.status }} for {{ $value | humanizeDuration }}.",
             after="5m",
         ),
         warning(
             "DepositUnsettled",
             "max by (network) (swap_settler_unsettled_deposits_oldest_seconds) > 3600",
-            "A deposit on {{ $labels.network }} is unsettled for {{ $value | humanizeDuration }}.",
+            "A deposit on {{ $labels.network }} has been unsettled for "
+            "{{ $value | humanizeDuration }}.",
             after="5m",
         ),
         warning(
             "RefundPending",
             "max by (network) (swap_settler_refunds_pending_oldest_seconds) > 3600",
-            "A refund on {{ $labels.network }} waits for {{ $value | humanizeDuration }}.",
+            "A refund on {{ $labels.network }} has waited for {{ $value | humanizeDuration }}.",
             after="5m",
         ),
         warning(
@@ -47,12 +48,12 @@ SWAPS: Final = Group(
         critical(
             "DepositLostAfterPayout",
             counted_recently("swap_settler_losses_total", by="service"),
-            "A reorg took a deposit that was paid for.",
+            "A reorg removed a deposit after its output was paid.",
         ),
         critical(
             "LossBudgetSpent",
             counted_recently("swap_settler_loss_budgets_spent_total", by="network"),
-            "Reorgs of {{ $labels.network }} took more than its loss budget.",
+            "Losses by reorgs of {{ $labels.network }} exceed its budget.",
         ),
     ),
 )
@@ -143,7 +144,7 @@ PAYMENTS: Final = Group(
         warning(
             "PaymentsWaitForCap",
             "max by (network) (swap_settler_payments_waiting_oldest_seconds) > 1800",
-            "A payment on {{ $labels.network }} waits for a cap for "
+            "A payment on {{ $labels.network }} has waited for a cap for "
             "{{ $value | humanizeDuration }}.",
             after="5m",
         ),
@@ -180,7 +181,7 @@ PAYMENTS: Final = Group(
         warning(
             "WithdrawalUnbooked",
             "max(swap_settler_withdrawals_unbooked) > 0",
-            "The ledger lacks what the owner took out of a Treasury.",
+            "The owner withdrew more from a Treasury than the ledger has booked there.",
             after="30m",
         ),
         warning(

@@ -83,7 +83,7 @@ SUCCESS: Final = Objective(
     budget=0.01,
     bad_ratio=f"{BAD_SWAPS} / ({BAD_SWAPS}"
     ' + sum(rate(swap_settler_swaps_total{status="completed"}[$window])))',
-    what="the swaps with money are not paid out, for a reason of this service",
+    what="the swaps with a deposit are not paid out, for a reason of this service",
 )
 SLOW_AFTER: Final = "1800.0"  # a bucket of the histogram, in seconds
 COMPLETION: Final = "swap_settler_swap_completion_seconds"

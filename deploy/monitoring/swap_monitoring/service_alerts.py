@@ -21,7 +21,8 @@ MESSAGES: Final = Group(
         critical(
             "MessagesParked",
             "max by (service) (swap_parked_messages) > 0",
-            "{{ $value }} messages of {{ $labels.service }} are parked: their swaps stand still.",
+            "{{ $value }} messages of {{ $labels.service }} are parked: their swaps do not "
+            "progress.",
             after="1m",
         ),
         critical(
@@ -34,7 +35,7 @@ MESSAGES: Final = Group(
         warning(
             "OutboxOld",
             "max by (service) (swap_outbox_oldest_seconds) > 60",
-            "A message of {{ $labels.service }} is unpublished for "
+            "A message of {{ $labels.service }} has been unpublished for "
             "{{ $value | humanizeDuration }}.",
             after="5m",
         ),
@@ -80,7 +81,7 @@ WEBHOOKS: Final = Group(
         critical(
             "WebhooksLate",
             "max(swap_notifier_overdue_oldest_seconds) > 300",
-            "A webhook is due for {{ $value | humanizeDuration }} and was not sent.",
+            "A webhook has been due for {{ $value | humanizeDuration }} and was not sent.",
             after="2m",
         ),
         warning(
@@ -92,7 +93,7 @@ WEBHOOKS: Final = Group(
         warning(
             "WebhookEndpointFails",
             "max(swap_notifier_endpoints_failing_oldest_seconds) > 86400",
-            "An endpoint fails for {{ $value | humanizeDuration }}, and will be disabled.",
+            "An endpoint has failed for {{ $value | humanizeDuration }}, and will be disabled.",
             after="15m",
         ),
         critical(

@@ -21,7 +21,7 @@ SWAPS: Final = (
         "90000",
         after=5,
         status="pending_refund",
-        summary="A stuck swap is in pending_refund for 1d 1h 0m 0s.",
+        summary="A stuck swap has been pending_refund for 1d 1h 0m 0s.",
     ),
     gauge(
         "DepositUnsettled",
@@ -29,7 +29,7 @@ SWAPS: Final = (
         "3660",
         after=5,
         network="base",
-        summary="A deposit on base is unsettled for 1h 1m 0s.",
+        summary="A deposit on base has been unsettled for 1h 1m 0s.",
     ),
     gauge(
         "RefundPending",
@@ -37,7 +37,7 @@ SWAPS: Final = (
         "7200",
         after=5,
         network="base",
-        summary="A refund on base waits for 2h 0m 0s.",
+        summary="A refund on base has waited for 2h 0m 0s.",
     ),
     gauge(
         "RefundsMany",
@@ -52,14 +52,14 @@ SWAPS: Final = (
         {'swap_settler_losses_total{service="settler"}': "0x9 1x90"},
         10,
         40,
-        "A reorg took a deposit that was paid for.",
+        "A reorg removed a deposit after its output was paid.",
         SETTLER,
     ),
     event(
         "LossBudgetSpent",
         "settler_loss_budgets_spent",
         network="base",
-        summary="Reorgs of base took more than its loss budget.",
+        summary="Losses by reorgs of base exceed its budget.",
     ),
 )
 
@@ -181,7 +181,7 @@ PAYMENTS: Final = (
         "1860",
         after=5,
         network="base",
-        summary="A payment on base waits for a cap for 31m 0s.",
+        summary="A payment on base has waited for a cap for 31m 0s.",
     ),
     gauge(
         "PayoutsStopped",
@@ -227,7 +227,7 @@ PAYMENTS: Final = (
         {"swap_settler_withdrawals_unbooked": "0x9 1x49 0x60"},
         40,
         60,
-        "The ledger lacks what the owner took out of a Treasury.",
+        "The owner withdrew more from a Treasury than the ledger has booked there.",
     ),
     growth(
         "ScreeningUnavailable",

@@ -35,14 +35,14 @@ OBJECTIVES: Final = (
         {COMPLETED: "0+1000x300", UNPAID: "0x9 0+1000x30 30000x260", **DEGRADED},
         13,
         80,
-        "18.75% of the swaps with money are not paid out, for a reason of this service.",
+        "18.75% of the swaps with a deposit are not paid out, for a reason of this service.",
     ),
     Case(
         "SwapSuccessBudgetBurnsSlowly",
         {COMPLETED: "0+1000x300", UNPAID: "0+40x60 2400x240", **DEGRADED},
         16,
         250,
-        "3.846% of the swaps with money are not paid out, for a reason of this service.",
+        "3.846% of the swaps with a deposit are not paid out, for a reason of this service.",
     ),
     Case(
         "SwapDurationBudgetBurnsFast",

@@ -15,7 +15,7 @@ MESSAGES: Final = (
         "2",
         after=1,
         service="settler",
-        summary="2 messages of settler are parked: their swaps stand still.",
+        summary="2 messages of settler are parked: their swaps do not progress.",
     ),
     event(
         "MessagesUnverified",
@@ -30,7 +30,7 @@ MESSAGES: Final = (
         "90",
         after=5,
         service="settler",
-        summary="A message of settler is unpublished for 1m 30s.",
+        summary="A message of settler has been unpublished for 1m 30s.",
     ),
     Case(
         "OutboxMessageTooLarge",
@@ -83,7 +83,7 @@ WEBHOOKS: Final = (
         {"swap_notifier_overdue_oldest_seconds": "0x9 330x29 0x60"},
         12,
         40,
-        "A webhook is due for 5m 30s and was not sent.",
+        "A webhook has been due for 5m 30s and was not sent.",
     ),
     Case(
         "WebhooksFail",
@@ -100,7 +100,7 @@ WEBHOOKS: Final = (
         {"swap_notifier_endpoints_failing_oldest_seconds": "0x9 90000x29 0x60"},
         25,
         40,
-        "An endpoint fails for 1d 1h 0m 0s, and will be disabled.",
+        "An endpoint has failed for 1d 1h 0m 0s, and will be disabled.",
     ),
     Case(
         "WebhookSecretUnreadable",

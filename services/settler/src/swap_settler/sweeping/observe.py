@@ -11,7 +11,7 @@ from swap_settler.model.treasury import DueSweep
 
 log = structlog.get_logger()
 
-# Alert: above 0 for long. The ledger lacks what the owner took out.
+# Alert: above 0 for long. The ledger has booked less than the owner withdrew.
 UNBOOKED = gauge(
     "settler_withdrawals_unbooked", "Final withdrawals of more than the ledger has yet"
 )
@@ -38,7 +38,7 @@ def inventory_indebted(network: str, token: str) -> None:
 def withdrawals_unbooked(count: int, *, is_late: bool) -> None:
     UNBOOKED.set(count)
     if is_late:
-        log.error("the ledger has not what the owner took out", count=count)
+        log.error("more withdrawn than the ledger has booked", count=count)
 
 
 def sweeps_wait(network: str, error: str) -> None:
