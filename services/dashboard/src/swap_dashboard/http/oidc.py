@@ -11,15 +11,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.accounts import AccountRefused
 from swap_dashboard.domain.oidc import OidcRequest
 from swap_dashboard.domain.paths import own_path
+from swap_dashboard.domain.refusals import RefusedRequest
 from swap_dashboard.http.cookies import Cookies, is_form_token
 from swap_dashboard.http.forms import TOKEN_FIELD
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.oidc_ports import ProviderAway
-from swap_dashboard.ports import ApiRefused
 from swap_dashboard.usecases.sign_in import SignInRefused
 from swap_dashboard.usecases.sign_in_by_provider import SignInByProvider
 
@@ -90,9 +89,8 @@ class OidcPages:
             step = await self._sign_in_by_provider(started, code, self._visitors.browser(request))
         except SignInRefused as refused:
             return self._sign_in_pages.refuse(request, str(refused) or REFUSED)
-        except (ApiRefused, AccountRefused) as error:  # the invitation ended, or is another's
-            text = error.message if isinstance(error, ApiRefused) else str(error)
-            return self._sign_in_pages.refuse(request, text)
+        except RefusedRequest as error:  # the invitation ended, or is another's
+            return self._sign_in_pages.refuse(request, error.message)
         except ProviderAway:
             return self._sign_in_pages.refuse(request, AWAY, status=503)
         return await self._sign_in_pages.go_on(request, step, own_path(started.target))
