@@ -12,6 +12,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from swap_dashboard.http.user_agents import browser_name
 from swap_dashboard.ports import Clock
 
 PAGES: Final = files("swap_dashboard") / "pages"
@@ -63,6 +64,7 @@ class Pages:
         )
         self._environment.filters |= {
             "amount": amount,
+            "browser_name": browser_name,
             "exact_amount": exact_amount,
             "usd": usd,
             "cut": cut,
