@@ -376,7 +376,7 @@ class Browser:
         self.client = httpx.AsyncClient(
             transport=httpx.ASGITransport(dashboard.parts.site, client=(address, 1234)),
             base_url=dashboard.public_url,
-            headers={"user-agent": "A test"},
+            headers={"user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chromium/140.0"},
         )
 
     async def get(self, path: str, **options: Any) -> httpx.Response:

@@ -74,7 +74,7 @@ class AccountPages:
                 visitor.session, fields.get("known", ""), fields.get("wanted", "")
             )
         except SignInRefused:
-            return await self._page(visitor, problem="The present password is another one.")
+            return await self._page(visitor, problem="The current password is wrong.")
         except (SignInBlocked, AccountRefused) as error:
             return await self._page(visitor, problem=str(error))
         return await self._page(visitor, done="The password is changed. Other sessions ended.")

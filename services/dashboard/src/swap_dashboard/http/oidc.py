@@ -26,7 +26,7 @@ BEGIN: Final = "/sign-in/provider"
 CALLBACK: Final = f"{BEGIN}/callback"
 SECRET_BYTES: Final = 32
 PARAMETER_MAX: Final = 2048
-REFUSED: Final = "The identity provider signed nobody in. Try again."
+REFUSED: Final = "The identity provider refused the sign-in. Try again."
 ENDED: Final = "This sign-in took too long, or began in another browser. Try again."
 AWAY: Final = "The identity provider does not answer right now. Try again in a moment."
 
