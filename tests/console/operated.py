@@ -6,8 +6,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -36,8 +36,11 @@ from swap_dashboard.console.adapters.operator_api import HttpServices
 from swap_dashboard.console.app import build_parts
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.console.settings import ConsoleGroup
-from swap_runtime.postgres.database import create_engine
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
+from swap_runtime.operators.identities import Operator, Role
+from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.sql import sql
+from tests.plugins.internal_port import internal_port
 from tests.plugins.invariants import FOLDER, make_views
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
@@ -219,6 +222,28 @@ class Services:
             await self.suspend(world, number)
         rows = self.call("vic", "/claimable")["claimable"]
         return str(next(row["id"] for row in rows if row["id"] not in before))
+
+
+@asynccontextmanager
+async def only_settler(
+    engine: Engine,
+    database: Database,
+    *,
+    reads: Sequence[AdminRoute],
+    orders: Sequence[OrderRoute],
+) -> AsyncIterator[Services]:
+    """Serve some routes of the settler's internal port; no other service answers."""
+    tokens = {TOKENS[name]: Operator(name, Role(role)) for name, role in ROLES.items()}
+    internal = internal_port(engine, tokens, reads=reads, orders=orders)
+    number = await internal.start("127.0.0.1", 0)
+    urls = {
+        **dict.fromkeys(ServiceName, UNAVAILABLE_URL),
+        ServiceName.SETTLER: f"http://127.0.0.1:{number}",
+    }
+    try:
+        yield Services(database, urls)
+    finally:
+        await internal.stop()
 
 
 @contextmanager

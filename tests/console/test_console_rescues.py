@@ -15,23 +15,18 @@ import pytest
 from services.settler.tests.admin_port import weighing
 from services.settler.tests.integration.test_rescuing import STRANGE, Place, place
 from services.settler.tests.lane_harness import SOURCE, TREASURY, a_recipient
-from swap_dashboard.console.ports import ServiceName
-from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
-from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
-from tests.console.operated import ADDRESS, ROLES, TOKENS, UNAVAILABLE_URL, Console, Services
+from tests.console.operated import ADDRESS, Console, Services, only_settler
 from tests.console.operators import two_browsers
 from tests.console.screens import AFTER_APPROVAL, AFTER_ORDER, RESCUES
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
-from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
-from tests.plugins.processes import free_port
 from tests.support.browser import opened
 from tests.support.screens import AXE, NARROW, look
 from tests.support.walks import Walk
@@ -74,35 +69,21 @@ async def services(place: Place, database: Database) -> AsyncIterator[Services]:
         None,
         catalogue=catalogue,
     )
-    internal = internal_port(
-        engine,
-        {TOKENS[name]: Operator(name, Role(role)) for name, role in ROLES.items()},
-        reads=[
-            AdminRoute("GET", "/assets", books.assets),
-            AdminRoute("GET", "/rescues", admin.list_all),
-            AdminRoute("GET", "/rescues/{network}/{hash}", admin.show),
-        ],
-        orders=[
-            OrderRoute(
-                "/rescues/{network}/{hash}",
-                admin.order,
-                second.returns_tokens,
-                admin.add_transfers,
-            )
-        ],
+    reads = [
+        AdminRoute("GET", "/assets", books.assets),
+        AdminRoute("GET", "/rescues", admin.list_all),
+        AdminRoute("GET", "/rescues/{network}/{hash}", admin.show),
+    ]
+    order = OrderRoute(
+        "/rescues/{network}/{hash}", admin.order, second.returns_tokens, admin.add_transfers
     )
-    number = await internal.start("127.0.0.1", 0)
-    urls = {
-        **dict.fromkeys(ServiceName, UNAVAILABLE_URL),
-        ServiceName.SETTLER: f"http://127.0.0.1:{number}",
-    }
-    yield Services(database, urls)
-    await internal.stop()
+    async with only_settler(engine, database, reads=reads, orders=[order]) as made:
+        yield made
 
 
 @asynccontextmanager
-async def opened_console(services: Services, public_url: str = ADDRESS) -> AsyncIterator[Console]:
-    console = Console(services, public_url=public_url)
+async def opened_console(services: Services) -> AsyncIterator[Console]:
+    console = Console(services, public_url=ADDRESS)
     yield console
     await console.http.close()
 
@@ -237,18 +218,12 @@ async def test_rescue_screens_pass_the_screen_checks(
         **{"network": SOURCE, "open": open_one, "returned": returned},
         **{"service": "settler", "proposal": proposal_id},
     }
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    async with opened_console(services, url) as console:
-        server = AsgiServer(console.parts.site, "127.0.0.1", port)
-        await server.start()
-        ben = (await console.sign_in_as("ben")).client.cookies.jar
-        try:
-            async with opened(BROWSER, tmp_path, "about:blank") as page:
-                walk = Walk(page, url, visitors={"ben": ben}, ids={"": ids}, may_cut_tables=True)
-                await walk.over(RESCUES)
-        finally:
-            await server.stop()
+    async with (
+        served(services) as (url, cookies),
+        opened(BROWSER, tmp_path, "about:blank") as page,
+    ):
+        walk = Walk(page, url, visitors=cookies, ids={"": ids}, may_cut_tables=True)
+        await walk.over(RESCUES)
 
     assert not walk.faults, walk.report
 

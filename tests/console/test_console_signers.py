@@ -12,17 +12,14 @@ import pytest
 from services.settler.tests.admin_port import weighing
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SIGNER, World
-from swap_dashboard.console.ports import ServiceName
 from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
-from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.usecases.list_signers import ListSigners
-from tests.console.operated import ROLES, TOKENS, UNAVAILABLE_URL, Services
+from tests.console.operated import Services, only_settler
 from tests.console.operators import two_browsers
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
-from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
 from tests.support.screens import AXE
 
@@ -53,26 +50,12 @@ async def services(world: World, database: Database) -> AsyncIterator[Services]:
         resume_signers=world.resuming(),
         clock=lambda: datetime.now(UTC),
     )
-    internal = internal_port(
-        world.engine,
-        {TOKENS[name]: Operator(name, Role(role)) for name, role in ROLES.items()},
-        reads=[AdminRoute("GET", "/signers", admin.list_all)],
-        orders=[
-            OrderRoute(
-                "/signers/{network}/resume",
-                admin.resume,
-                second.resumes_signers,
-                admin.add_halts,
-            )
-        ],
+    resume = OrderRoute(
+        "/signers/{network}/resume", admin.resume, second.resumes_signers, admin.add_halts
     )
-    number = await internal.start("127.0.0.1", 0)
-    urls = {
-        **dict.fromkeys(ServiceName, UNAVAILABLE_URL),
-        ServiceName.SETTLER: f"http://127.0.0.1:{number}",
-    }
-    yield Services(database, urls)
-    await internal.stop()
+    reads = [AdminRoute("GET", "/signers", admin.list_all)]
+    async with only_settler(world.engine, database, reads=reads, orders=[resume]) as made:
+        yield made
 
 
 async def pay(world: World) -> None:

@@ -177,7 +177,7 @@ async def test_two_operators_need_only_browsers(
 
 async def visit_pages(first: Operator) -> None:
     await first.go("/")
-    assert "What waits" in await first.text()
+    assert "Waiting" in await first.text()
     await first.picture("overview", "dark")
     await first.follow("Balances")
     assert "USDC" in await first.text()

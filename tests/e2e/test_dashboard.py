@@ -172,11 +172,11 @@ async def join(partner: Partner, email: str) -> None:
 
 
 async def make_app_and_key(partner: Partner) -> None:
-    await partner.follow("Make an app")
+    await partner.follow("Create an app")
     await partner.fill("form[action$='/apps']", name=f"checkout {HOSTILE}")
-    await partner.press("Make app")
+    await partner.press("Create app")
     await partner.fill(label=f"server {HOSTILE}")
-    await partner.press("Make key")
+    await partner.press("Create key")
     assert "svc_test_" in await partner.text(".secret")
     await partner.visit_pages("keys")
     await partner.follow("Home")
@@ -188,7 +188,7 @@ async def join_bench(partner: Partner) -> str:
     """Return the URL at which the bench receives webhooks."""
     await partner.follow("Test bench")
     await partner.visit_pages("bench-closed")
-    await partner.press("Make the key and hand it over")
+    await partner.press("Enable the test bench")
     return await partner.text("main > p > code")
 
 

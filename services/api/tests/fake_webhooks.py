@@ -109,6 +109,7 @@ class FakeWebhooks:
             "state": "discarded" if is_listener else "waiting",
             "attempts": 0,
             "due_at": AT,
+            "is_under_way": False,
             "created_at": AT,
             "ended_at": AT if is_listener else None,
             "log": [],

@@ -72,6 +72,11 @@ INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status
                               response_body_is_cut)
 VALUES (:id, 1, :at, 12, 200, :text, CAST(:headers AS jsonb), CAST(:headers AS jsonb), :text, true)
 """)
+CLAIM_MESSAGE: Final = sql("""
+UPDATE webhook_message SET state = 'waiting', ended_at = NULL, claim = gen_random_uuid(),
+                           due_at = now() + interval '1 hour'
+WHERE id = :id RETURNING id
+""")
 FIRST_DELIVERY: Final = sql(
     "UPDATE endpoint SET first_delivered_at = :at WHERE id = :endpoint_id RETURNING id"
 )
@@ -179,6 +184,16 @@ class Api:
                     swap, version=swap.sequence, occurred_at=swap.changed_at, trace_id="trace"
                 )
                 await StoreSwaps(PostgresReadModel(engine, consumer="api"), rendering)([message])
+        finally:
+            await engine.dispose()
+
+    async def claim_message(self, message_id: str) -> None:
+        """Begin another attempt, as the notifier does, and never record it."""
+        values = {"id": message_id}
+        engine = create_engine(SecretStr(self.database.url("notifier")), application_name="test")
+        try:
+            async with engine.begin() as connection:
+                await connection.execute(CLAIM_MESSAGE, values)
         finally:
             await engine.dispose()
 
@@ -361,7 +376,7 @@ class Browser:
         self.client = httpx.AsyncClient(
             transport=httpx.ASGITransport(dashboard.parts.site, client=(address, 1234)),
             base_url=dashboard.public_url,
-            headers={"user-agent": "A test"},
+            headers={"user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chromium/140.0"},
         )
 
     async def get(self, path: str, **options: Any) -> httpx.Response:

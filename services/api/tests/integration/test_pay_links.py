@@ -16,6 +16,7 @@ from people import BASE, a_colleague, an_owner
 
 from swap_api.model.keys import KeyKind
 from swap_api.model.members import Role
+from swap_api.swaps.store.history import PostgresHistory
 from swap_contracts.swaps import SwapChanged
 from tests.plugins.postgres import Database
 
@@ -170,9 +171,17 @@ class TestReads:
 
     @pytest.mark.parametrize("revision", [0, 1])
     async def test_have_no_first_amount_of_a_quote_that_holds_or_is_not_known(
-        self, api: Harness, database: Database, revision: int
+        self, api: Harness, database: Database, revision: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A first quote that was replaced before it was stored is not known."""
+        queried: list[UUID] = []
+        query_quotes = PostgresHistory.quotes
+
+        async def record(history: PostgresHistory, swap_id: UUID) -> Any:
+            queried.append(swap_id)
+            return await query_quotes(history, swap_id)
+
+        monkeypatch.setattr(PostgresHistory, "quotes", record)
         app = await api.an_app()
         swap = await stored(api, app, quote_revision=revision)
         link = await a_link(api, app, swap.swap_id)
@@ -189,6 +198,7 @@ class TestReads:
                 connection.execute("TRUNCATE settler.swap CASCADE")
 
         assert answer.json()["data"]["first_requested_amount"] is None
+        assert queried == [swap.swap_id] * revision
 
     async def test_have_the_next_action(self, api: Harness) -> None:
         app = await api.an_app()

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from swap_dashboard.domain.accounts import Account, Membership, Session
+from swap_dashboard.domain.refusals import RefusedRequest
 from swap_dashboard.domain.throttling import FailureCounter
 
 Clock = Callable[[], datetime]
@@ -24,17 +25,20 @@ class ApiUnavailable(Exception):
     """The api does not answer, or answers that it cannot now."""
 
 
-class ApiRefused(Exception):
+class ApiRefused(RefusedRequest):
     """The api refuses a member's request."""
 
     def __init__(
         self, status: int, code: str, message: str, metadata: Mapping[str, Any] | None = None
     ) -> None:
-        super().__init__(f"{code}: {message}")
+        super().__init__(message)
         self.status = status
         self.code = code
-        self.message = message
         self.metadata: Mapping[str, Any] = metadata or {}
+
+    def __str__(self) -> str:
+        """Return the text for logs: it has the code, too."""
+        return f"{self.code}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

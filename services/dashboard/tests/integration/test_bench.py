@@ -84,7 +84,7 @@ class TestJoining:
         after = (await shop.browser.get(shop.path)).text
 
         [key] = api.operator_get(f"/apps/{shop.app}/keys")
-        assert "Make the key and hand it over" in before
+        assert "Enable the test bench" in before
         assert "Create the swap" not in before
         assert joined.status_code == 303
         assert "Create the swap" in after

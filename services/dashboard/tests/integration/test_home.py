@@ -132,7 +132,7 @@ class TestFigures:
         page = await shop.home()
 
         assert "$0.00" in page
-        assert "There is no endpoint" in page
+        assert "No endpoint yet" in page
 
 
 class TestFirstApp:

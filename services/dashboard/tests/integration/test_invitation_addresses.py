@@ -81,6 +81,29 @@ async def test_join_page_and_form_pass_the_visitors_address_to_the_api(
     assert recorder.requests[1:] == [("inspect", VISITOR), ("accept", VISITOR)]
 
 
+@pytest.mark.parametrize(
+    ("invited", "password"),
+    [("ada@shop.example", "short"), ("eve@shop.example", PASSWORD)],
+    ids=["password", "another email"],
+)
+async def test_a_refused_form_reads_its_invitation_once(
+    dashboard: Dashboard, api: Api, recorder: Recorder, invited: str, password: str
+) -> None:
+    organization = api.an_organization("Shop")
+    body = {"name": invited, "role": "viewer"}
+    invitation = api.order(f"/organizations/{organization}/invitations", body)["token"]
+    browser = dashboard.browser(VISITOR)
+    await browser.get(f"/join?invitation={invitation}")
+    recorder.requests.clear()
+
+    fields = {"invitation": invitation, "email": "ada@shop.example", "password": password}
+    refused = await browser.submit("/join", fields, page=f"/join?invitation={invitation}")
+
+    assert refused.status_code == 422
+    assert "invites" in refused.text
+    assert recorder.requests == [("inspect", VISITOR)] * 2  # the page, then its form
+
+
 async def test_join_form_of_a_member_passes_the_members_address_to_the_api(
     dashboard: Dashboard, api: Api, recorder: Recorder
 ) -> None:

@@ -409,6 +409,29 @@ async def test_message_with_a_cut_log_names_no_first_attempt(
     assert "First attempt" not in page
 
 
+@pytest.mark.parametrize(
+    ("attempts", "text"),
+    [(0, "The first one is under way."), (1, "Another attempt is under way.")],
+)
+async def test_the_end_of_a_claim_is_not_shown_as_the_next_attempt(
+    dashboard: Dashboard, api: Api, attempts: int, text: str
+) -> None:
+    shop = await a_shop(dashboard, api)
+    hook = api.order(f"/apps/{shop.app}/webhooks", {"url": HOOK})["id"]
+    path = f"/apps/{shop.app}/webhooks/{hook}"
+    message = await api.store_message(hook, shop.app, uuid4(), "a text", attempts=attempts)
+    await api.claim_message(message)
+
+    page = (await shop.browser.get(f"{path}/messages/{message}")).text
+    listed = (await shop.browser.get(path)).text
+
+    assert text in page
+    assert " is due " not in page
+    for shown in (page, listed):
+        assert ">being sent<" in shown
+        assert "in 59 min" not in shown
+
+
 async def test_endpoint_disabled_by_an_operator_cannot_be_enabled_by_a_member(
     dashboard: Dashboard, api: Api
 ) -> None:

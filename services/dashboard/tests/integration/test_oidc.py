@@ -261,7 +261,7 @@ class TestFirstPassword:
         query = await _provider_query_of(browser, api.invite(api.an_organization("Shop")))
         await _sign_in_by_provider(browser, "new@shop.example", query)
         await _sign_in_by_provider(other, "new@shop.example")
-        assert "Present password" not in (await browser.get("/account")).text
+        assert "Current password" not in (await browser.get("/account")).text
 
         weak = await self.set(browser, "short")
         done = await self.set(browser)
@@ -269,7 +269,7 @@ class TestFirstPassword:
 
         assert "characters or more" in weak.text
         assert "The password is set." in done.text
-        assert "Present password" in done.text
+        assert "Current password" in done.text
         assert "The account has a password" in again.text
         assert (await other.get("/account")).status_code == 303
         fresh = dashboard.browser()
@@ -302,7 +302,7 @@ class TestFirstPassword:
 
         assert "/sign-in/provider?next=/account" in page
         assert self.FORM not in page
-        assert "Every other session ends" not in page
+        assert "This signs out all other sessions" not in page
         assert "too long ago" in late.text
         assert (await dashboard.browser().sign_in(ADA, self.NEW)).status_code == 401
 

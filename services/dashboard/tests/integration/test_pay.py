@@ -60,7 +60,7 @@ class TestPage:
         ("status", "says"),
         [
             ("ls_transfer_pending", "Your payment was seen"),
-            ("expired", "Do not send anything any more"),
+            ("expired", "Do not send anything now"),
             ("failed", "could not be completed"),
             ("pending_refund", "on its way back"),
             ("refunded", "went back"),
@@ -83,9 +83,9 @@ class TestPage:
 
         page = (await read(dashboard, link.path())).text
 
-        assert "There was none" in page
-        assert "Money that comes late goes back to" in page
-        for promise in ("as soon as it is seen", "If the swap cannot be completed"):
+        assert "No transactions." in page
+        assert "A late payment goes back to" in page
+        for promise in ("once it is detected", "If the swap cannot be completed"):
             assert promise not in page
 
     async def test_of_a_completed_swap_hides_the_refund(

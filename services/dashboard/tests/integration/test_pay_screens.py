@@ -201,15 +201,15 @@ class TestPayments:
         """On a slow network a payment is seen minutes later; a second one would be lost money."""
         async with with_wallet(pages, tmp_path) as page:
             await page.value(CHOOSE)
-            await page.until(says("Sent. It stands here"))
+            await page.until(says("Sent. It appears here"))
             [sent] = await page.value(SENT)
             await page.send("Page.reload")
-            await page.until(says("Sent. It stands here"))
+            await page.until(says("Sent. It appears here"))
             assert not await page.value(OFFERED)
             await page.value(choose("again"))
             await page.until(says("you pay twice"))
             await page.value(choose("back"))
-            await page.until(says("Sent. It stands here"))
+            await page.until(says("Sent. It appears here"))
             await page.value(choose("again"))
             await page.value(choose("confirm"))
             await page.until(OFFERED)

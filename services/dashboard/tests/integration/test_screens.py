@@ -16,6 +16,8 @@ import pytest
 from services.dashboard.tests.conftest import ADDRESS
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import (
+    APP,
+    HOOK,
     NOT_PAGES,
     OWNER,
     REDIRECTS,
@@ -44,7 +46,7 @@ from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.fees import Fees
-from tests.support.screens import AXE, WIDE, look, show, violations
+from tests.support.screens import AXE, NARROW, WIDE, look, show, violations
 from tests.support.walks import Walk, is_status, press_tab, unwalked, unwalked_forms
 
 BROWSER = find_browser()
@@ -63,12 +65,33 @@ PROVIDER = {
     "oidc_client_secret": "a client's secret for tests",
     "oidc_name": "Shop login",
 }
+# Pages that no other test makes a picture of, with the height of the picture.
+PICTURED = {
+    "webhook": (HOOK, 800),
+    "keys": (f"{APP}/keys", 620),
+    "limits": (f"{APP}/limits", 620),
+    "frames": (f"{APP}/pay-page", 560),
+    "organization": ("/organization", 800),
+    "changes": ("/organization/changes", 620),
+    "account": ("/account", 800),
+}
 FOCUSED = "document.activeElement.textContent.trim()"
 # Records are saved once a second: the page is loaded until it has them.
 RECORDED = "document.querySelectorAll('main tbody tr').length >= 6 || void location.reload()"
+# The left and the right end of the menu's entry for the page.
+CURRENT_ENTRY = """
+(() => {
+  const { left, right } = document.querySelector(".side [aria-current]").getBoundingClientRect();
+  return [left, right];
+})()
+"""
+NO_CHART_IS_EMPTY = (
+    "[...document.querySelectorAll('[data-chart]')].every((one) => one.querySelector('canvas'))"
+)
 GUIDE = os.environ.get("GUIDE_PICTURES")
 CODE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
 HOSTILE = "order-1002" if GUIDE else CODE
+LONG = "cart page" if GUIDE else "W" * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +167,7 @@ def _keys(api: Api, app: str) -> str:
     made = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})
     api.call_api(made["key"], "POST", "/api/v2/swaps", {"source_network": HOSTILE})
     origins = ["https://shop.example", f"https://{'long-' * 10}name.shop.example:8443"]
-    for label, allowed in (("checkout page", origins), ("W" * 60, [])):
+    for label, allowed in (("checkout page", origins), (LONG, [])):
         body = {"kind": "publishable", "label": label, "allowed_origins": allowed}
         api.order(f"/apps/{app}/keys", body)
     return str(made["id"])
@@ -378,3 +401,28 @@ async def test_fees_lead_to_the_ledger_of_their_swap(site: Site, tmp_path: Path)
         await page.until("location.hash.startsWith('#entry-') && !!document.querySelector('h1')")
 
     assert set(kinds.split(",")) == {"Fee of a swap"}
+
+
+async def test_a_narrow_menu_shows_the_current_entry(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, "about:blank") as page:
+        await sign_in(page, site)
+        await look(page, "light", NARROW)
+        await show(page, f"{site.url}/organization/changes")
+        left, right = await page.value(CURRENT_ENTRY)
+
+    assert 0 <= left < right <= NARROW
+
+
+@pytest.mark.skipif(not GUIDE, reason="makes pictures alone: GUIDE_PICTURES names no folder")
+async def test_other_pages_have_pictures(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, "about:blank") as page:
+        await look(page, "light", WIDE)
+        await show(page, f"{site.url}/join?invitation={site.ids['invitation']}")
+        await _save_guide_picture(page, "join", height=720)
+        await sign_in(page, site)
+        for name, (route, height) in PICTURED.items():
+            await show(page, site.url + route.format_map(site.ids))
+            await page.until(NO_CHART_IS_EMPTY)
+            await _save_guide_picture(page, name, height=height)

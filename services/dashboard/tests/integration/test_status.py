@@ -120,8 +120,8 @@ async def test_new_trouble_is_shown_before_it_is_stored(
     page = (await dashboard.browser().get("/status")).text
 
     assert await history.incidents(NOW - timedelta(days=1)) == []
-    assert "Everything works." not in page
-    assert "There is trouble with" in page
+    assert "All systems operational." not in page
+    assert "open incident" in page
 
 
 async def test_ended_trouble_is_not_shown_as_open(

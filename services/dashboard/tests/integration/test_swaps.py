@@ -142,7 +142,7 @@ class TestSwap:
 
         assert "Completed" in page
         assert str(payout.transaction_hash) in page
-        assert "Quote against delivered" in page
+        assert "Quoted and delivered" in page
         assert "curl -H" in page
         assert "svc_user_" not in page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swap_dashboard.http.home import fees_of
-from swap_dashboard.http.rendering import exact_amount
+from swap_dashboard.http.rendering import exact_amount, last_digit, shorten_amount
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,25 @@ def test_home_shows_earnings_with_every_digit(decimals: int | None, shown: str) 
     sums = {"network": "NET", "token": "USDC", "earned": earned}
 
     assert fees_of("/apps/a", sums)["earned"].shown == shown
+
+
+@pytest.mark.parametrize(
+    ("exact", "shown"),
+    [
+        ("0.12345678", "0.12345678"),
+        ("0.123456789", "0.12345678…"),
+        ("12,345.6789012", "12,345.67890…"),
+        ("19,997,269.40038278", "19,997,269.40…"),
+        ("1,234,567,890,123.4567", "1,234,567,890,123.45…"),
+        ("20,000,000", "20,000,000"),
+        ("0", "0"),
+        ("0.000000000000000001", "< 0.00000001"),
+        ("-0.000000000000000001", "> -0.00000001"),
+    ],
+)
+def test_a_table_shows_fewer_digits_and_says_so(exact: str, shown: str) -> None:
+    assert shorten_amount(exact) == shown
+
+
+def test_the_last_digit_of_a_token_has_no_exponent() -> None:
+    assert [last_digit(precision) for precision in (0, 2, 12)] == ["1", "0.01", "0.000000000001"]

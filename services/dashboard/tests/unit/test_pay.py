@@ -16,6 +16,7 @@ from swap_dashboard.http.pay import localized, policy, repriced_text
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.pay_view import (
     action_kind,
+    end_words,
     explorer_link,
     is_refund_shown,
     payment_uri,
@@ -211,6 +212,16 @@ class TestRefundAddresses:
         assert refund_words(a_swap(status="refunded"), NOW) == "refunded"
 
 
+class TestEnds:
+    def test_tell_a_late_payment_from_none(self) -> None:
+        late = a_swap(status="expired", refund_address=None, transactions=[a_transaction("input")])
+        unpaid = a_swap(status="expired", refund_address=None)
+
+        assert (end_words(late), end_words(unpaid)) == ("paid_late", "expired")
+        assert end_words({**late, "status": "refunded"}) == "refunded"
+        assert is_refund_shown(late, "none")
+
+
 class TestNewPrices:
     def a_swap(self, first: float | None, **changes: Any) -> dict[str, Any]:
         values = {
@@ -225,7 +236,7 @@ class TestNewPrices:
     @pytest.mark.parametrize(
         ("language", "text"),
         [
-            ("en", "0.4 ETH of 1.2 ETH came (≈ 33.3 %): a new price applies."),
+            ("en", "0.4 ETH of 1.2 ETH arrived (≈ 33.3 %): a new price applies."),
             ("de", "0,4 ETH von 1,2 ETH kamen an (≈ 33,3 %): es gilt ein neuer Preis."),
         ],
     )

@@ -33,6 +33,10 @@ def an_attempt(attempt: int, status: int | None, at: str = "2026-01-01T00:00:00Z
     return {"attempt": attempt, "http_status": status, "at": at, "request_headers": {}}
 
 
+def a_message(attempts: int, *, state: str = "waiting", is_under_way: bool = False) -> Any:
+    return {"state": state, "attempts": attempts, "due_at": DUE, "is_under_way": is_under_way}
+
+
 def test_retry_schedule_equals_the_notifiers() -> None:
     assert (PAUSES, FAILING_MAX) == (schedule.PAUSES, outcomes.FAILING_MAX)
 
@@ -46,14 +50,14 @@ def test_log_limit_and_listener_url_equal_the_notifiers() -> None:
 
 class TestPlans:
     def test_name_the_next_attempt_and_the_last_one(self) -> None:
-        plan = plan_of({"state": "waiting", "attempts": 6, "due_at": DUE})
+        plan = plan_of(a_message(6))
 
         assert plan is not None
         assert (plan.next_at, plan.left, plan.is_last) == (DUE, 2, False)
         assert plan.last_at == DUE + timedelta(hours=10)
 
     def test_say_that_no_other_attempt_follows(self) -> None:
-        plan = plan_of({"state": "waiting", "attempts": ATTEMPTS_MAX - 1, "due_at": DUE})
+        plan = plan_of(a_message(ATTEMPTS_MAX - 1))
 
         assert plan is not None
         assert plan.is_last
@@ -63,7 +67,11 @@ class TestPlans:
         ("state", "attempts"), [("waiting", 0), ("delivered", 1), ("failed", ATTEMPTS_MAX)]
     )
     def test_exist_only_after_a_failed_attempt(self, state: str, attempts: int) -> None:
-        assert plan_of({"state": state, "attempts": attempts, "due_at": DUE}) is None
+        assert plan_of(a_message(attempts, state=state)) is None
+
+    def test_name_no_time_while_an_attempt_is_under_way(self) -> None:
+        assert plan_of(a_message(2)) is not None
+        assert plan_of(a_message(2, is_under_way=True)) is None
 
 
 class TestAttempts:

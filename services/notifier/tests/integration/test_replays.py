@@ -303,6 +303,25 @@ class TestFirstDelivery:
 
 
 class TestPages:
+    async def test_tell_a_message_that_is_under_way_from_one_that_waits(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
+        listed = ListSent(notifier.endpoints, notifier.messages)
+
+        [waiting] = (await shown(listed, endpoint.id)).messages
+        await notifier.claim_and_die(seconds=30)
+        [claimed] = (await shown(listed, endpoint.id)).messages
+        async with notifier.delivering():
+            notifier.now += timedelta(seconds=30)
+            await notifier.until("delivered")
+        [delivered] = (await shown(listed, endpoint.id)).messages
+
+        messages = (waiting, claimed, delivered)
+        assert [one["is_under_way"] for one in messages] == [False, True, False]
+        assert claimed["due_at"] == waiting["due_at"] + timedelta(seconds=30)
+
     async def test_show_every_message_once_what_waits_first(
         self, notifier: Notifier, sink: Sink
     ) -> None:

@@ -291,7 +291,8 @@ class SentMessageModel(PublicModel):
     event_type: str
     state: str
     attempts: int
-    due_at: datetime | None
+    due_at: datetime | None  # of the next attempt; while one is under way, the end of its claim
+    is_under_way: bool  # an attempt has begun and is not recorded
     created_at: datetime
     ended_at: datetime | None
 

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from swap_dashboard.domain.refusals import RefusedRequest
+
 EMAIL_MAX: Final = 254
 PASSWORD_MIN: Final = 12
 PASSWORD_MAX: Final = 256
@@ -17,8 +19,8 @@ FRESH_WITHIN: Final = timedelta(minutes=10)
 EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[a-z0-9.-]{1,189}")
 
 
-class AccountRefused(Exception):
-    """An email or a password cannot be used; the text has the reason, for its owner."""
+class AccountRefused(RefusedRequest):
+    """An email or a password cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

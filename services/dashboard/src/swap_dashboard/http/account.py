@@ -74,7 +74,7 @@ class AccountPages:
                 visitor.session, fields.get("known", ""), fields.get("wanted", "")
             )
         except SignInRefused:
-            return await self._page(visitor, problem="The present password is another one.")
+            return await self._page(visitor, problem="The current password is wrong.")
         except (SignInBlocked, AccountRefused) as error:
             return await self._page(visitor, problem=str(error))
         return await self._page(visitor, done="The password is changed. Other sessions ended.")
@@ -84,7 +84,7 @@ class AccountPages:
         try:
             await self._set_first_password(visitor.session, fields.get("wanted", ""))
         except AccountRefused as error:
-            return await self._page(visitor, problem=str(error))
+            return await self._page(visitor, problem=error.message)
         return await self._page(visitor, done="The password is set. Other sessions ended.")
 
     async def replace_lost_password(self, request: Request) -> Response:
@@ -92,7 +92,7 @@ class AccountPages:
         try:
             await self._replace_lost_password(visitor.session, fields.get("wanted", ""))
         except AccountRefused as error:
-            return await self._page(visitor, problem=str(error))
+            return await self._page(visitor, problem=error.message)
         used = replace(visitor, session=replace(visitor.session, is_by_link=False))
         return await self._page(used, done="The new password is set. Other sessions ended.")
 

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_dashboard.domain.accounts import AccountRefused, to_email
-from swap_dashboard.ports import ApiRefused, ApiUnavailable, EmailTaken
+from swap_dashboard.domain.refusals import RefusedRequest
+from swap_dashboard.ports import ApiUnavailable, EmailTaken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.manage_second_factor import RemoveSecondFactor
@@ -94,8 +95,8 @@ class AccountRoutes:
             )
         except EmailTaken:
             return _refusal("there is an account of this email", 409)
-        except (AccountRefused, ApiRefused) as error:
-            return _refusal(str(error), 422)
+        except RefusedRequest as error:
+            return _refusal(error.message, 422)
         except ApiUnavailable as error:
             return _refusal(str(error), 503)
         return JSONResponse({"id": str(account.id), "email": account.email})
@@ -108,8 +109,8 @@ class AccountRoutes:
                 body.email,
                 address=self._address_of(request),
             )
-        except (AccountRefused, ApiRefused) as error:
-            return _refusal(str(error), 422)
+        except RefusedRequest as error:
+            return _refusal(error.message, 422)
         except ApiUnavailable as error:
             return _refusal(str(error), 503)
         if membership_id is None:
@@ -121,7 +122,7 @@ class AccountRoutes:
         try:
             link = await self._make_sign_in_link(body.email)
         except AccountRefused as error:
-            return _refusal(str(error), 422)
+            return _refusal(error.message, 422)
         if link is None:
             return _refusal("there is no account of this email", 404)
         return JSONResponse({"link": link})
@@ -165,7 +166,7 @@ def _read_removal(order: Order) -> tuple[FactorRemoval, str]:
     try:
         return form, to_email(form.email)
     except AccountRefused as error:
-        raise HTTPException(422, str(error)) from None
+        raise HTTPException(422, error.message) from None
 
 
 async def _read(model: type[Body], request: Request) -> Body:

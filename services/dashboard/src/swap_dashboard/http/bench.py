@@ -34,8 +34,8 @@ API_UNAVAILABLE: Final = (
 # An example of EIP-55: what is refunded there is lost, as money of a test environment may be.
 REFUND_ADDRESS: Final = "0x52908400098527886E0F7030069857D2E4169EE7"
 METHODS: Final[Mapping[str, str]] = {
-    "depository": "a call of the Depository",
-    "direct": "a transfer that names the swap",
+    "depository": "a Depository transaction",
+    "direct": "a transfer with the swap's memo",
     "deposit_address": "a deposit address",
     "gasless": "a signature",
 }

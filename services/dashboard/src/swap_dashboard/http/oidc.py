@@ -11,15 +11,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.accounts import AccountRefused
 from swap_dashboard.domain.oidc import OidcRequest
 from swap_dashboard.domain.paths import own_path
+from swap_dashboard.domain.refusals import RefusedRequest
 from swap_dashboard.http.cookies import Cookies, is_form_token
 from swap_dashboard.http.forms import TOKEN_FIELD
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.oidc_ports import ProviderUnavailable
-from swap_dashboard.ports import ApiRefused
 from swap_dashboard.usecases.sign_in import SignInRefused
 from swap_dashboard.usecases.sign_in_by_provider import SignInByProvider
 
@@ -27,7 +26,7 @@ BEGIN: Final = "/sign-in/provider"
 CALLBACK: Final = f"{BEGIN}/callback"
 SECRET_BYTES: Final = 32
 PARAMETER_MAX: Final = 2048
-REFUSED: Final = "The identity provider signed nobody in. Try again."
+REFUSED: Final = "The identity provider refused the sign-in. Try again."
 ENDED: Final = "This sign-in took too long, or began in another browser. Try again."
 UNAVAILABLE: Final = "The identity provider does not answer right now. Try again in a moment."
 
@@ -90,9 +89,8 @@ class OidcPages:
             step = await self._sign_in_by_provider(started, code, self._visitors.browser(request))
         except SignInRefused as refused:
             return self._sign_in_pages.refuse(request, str(refused) or REFUSED)
-        except (ApiRefused, AccountRefused) as error:  # the invitation ended, or is another's
-            text = error.message if isinstance(error, ApiRefused) else str(error)
-            return self._sign_in_pages.refuse(request, text)
+        except RefusedRequest as error:  # the invitation ended, or is another's
+            return self._sign_in_pages.refuse(request, error.message)
         except ProviderUnavailable:
             return self._sign_in_pages.refuse(request, UNAVAILABLE, status=503)
         return await self._sign_in_pages.continue_sign_in(request, step, own_path(started.target))

@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.accounts import AccountRefused, to_email
+from swap_dashboard.domain.accounts import to_email
+from swap_dashboard.domain.refusals import RefusedRequest
 from swap_dashboard.http.flashes import Flash, Flashes
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
@@ -111,9 +112,7 @@ class OrganizationPages:
             email = to_email(entered)  # an invitation is bound to it
             body = {"name": email, "role": role if role in RANKS else RANKS[0]}
             made = (await member.api.post(path, body)).data
-        except AccountRefused as error:
-            return await self._page(member, problem=str(error), entered=entered)
-        except ApiRefused as error:
+        except RefusedRequest as error:
             return await self._page(member, problem=error.message, entered=entered)
         flash = Flash(
             about=f"The link that admits {email}, once, until {moment(made['expires_at'])}. It is "

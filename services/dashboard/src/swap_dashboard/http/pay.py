@@ -172,6 +172,7 @@ class PayPages:
             "repriced": repriced_text(texts()[language], swap),
             "is_refund_shown": pay_view.is_refund_shown(swap, kind),
             "refund_words": pay_view.refund_words(swap, now),
+            "end_words": pay_view.end_words(swap),
             "stages": pay_view.stages(swap),
             "timeline": pay_view.timeline(swap["timeline"]),
             "left_seconds": pay_view.left_seconds(swap, now),
@@ -206,6 +207,7 @@ class PayPages:
                 if tag != language
             ],
             "number": lambda value: localized(amount(value), t),
+            "localized": lambda text: localized(text, t),
             "lasted": lambda span: localized(duration(span), t),
         }
         headers = {**policy(frame_origins), "content-language": language, "vary": "Accept-Language"}

@@ -23,6 +23,7 @@ PRICED: Final = (WAITING, PAYING, "completed")  # a price applies, or was paid
 STAGES: Final = ("deposit", "confirm", "payout", "done")
 # Domains that lead nowhere (RFC 2606).
 RESERVED: Final = (".example", ".invalid", ".test")
+PAID_LATE: Final = "paid_late"
 QUIET_ZONE: Final = 2  # modules around a code, where the page is white
 
 
@@ -87,13 +88,20 @@ def refund_words(swap: Mapping[str, Any], now: datetime) -> str:
     return "expired" if is_late else str(swap["status"])
 
 
+def end_words(swap: Mapping[str, Any]) -> str:
+    """Return the name of the text about an end: a swap can expire before its payment arrives."""
+    is_paid_late = swap["status"] == "expired" and of_type(swap, "input")
+    return PAID_LATE if is_paid_late else str(swap["status"])
+
+
 def is_refund_shown(swap: Mapping[str, Any], kind: str) -> bool:
     """Return whether the refund address still matters."""
     if kind != "none":
         return True
     if swap["status"] == "completed":
         return False
-    return swap["status"] == "failed" or bool(swap["refund_address"])
+    is_owed = swap["status"] == "failed" or end_words(swap) == PAID_LATE
+    return is_owed or bool(swap["refund_address"])
 
 
 def timeline(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -12,10 +12,14 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from swap_dashboard.http.pay_texts import FIRST, texts
+from swap_dashboard.http.user_agents import browser_name
 from swap_dashboard.ports import Clock
 
 PAGES: Final = files("swap_dashboard") / "pages"
 DIGITS_MAX: Final = 8  # of a fraction, in tables
+FRACTION_MIN: Final = 2  # digits of a large amount's fraction, in tables
+SIGNIFICANT_MAX: Final = 10  # digits of an amount, in tables
 NONE: Final = "\N{EN DASH}"
 MINUTE_SECONDS: Final = 60
 CUT: Final = (8, 6)  # characters of a long id that stay
@@ -63,7 +67,10 @@ class Pages:
         )
         self._environment.filters |= {
             "amount": amount,
+            "browser_name": browser_name,
             "exact_amount": exact_amount,
+            "last_digit": last_digit,
+            "fail_words": lambda code: texts()[FIRST]["fail_reasons"].get(code, code),
             "usd": usd,
             "cut": cut,
             "moment": moment,
@@ -157,6 +164,11 @@ def amount(value: Any, digits: int = DIGITS_MAX) -> str:
     return f"{exact:.2e}" if exact and shown in ("0", "-0") else shown
 
 
+def last_digit(precision: int) -> str:
+    """Return the smallest amount that the api shows of a token; what is less, it shows as zero."""
+    return f"{Decimal(1).scaleb(-precision):f}"
+
+
 def exact_amount(base_units: str, decimals: int) -> str:
     """Return all digits of an amount: what adds up in base units adds up on the page."""
     number = int(base_units)
@@ -166,10 +178,18 @@ def exact_amount(base_units: str, decimals: int) -> str:
     return f"-{shown}" if number < 0 else shown
 
 
-def shorten_amount(text: str, digits: int = DIGITS_MAX) -> str:
-    """Cut the fraction of an exact amount, and say so; the whole stands elsewhere."""
+def shorten_amount(text: str) -> str:
+    """Cut the fraction of an exact amount for a table, and say so.
+
+    A large amount has fewer digits of it, and one that would be shown as zero has its bound.
+    """
     whole, _, fraction = text.partition(".")
-    return text if len(fraction) <= digits else f"{whole}.{fraction[:digits]}…"
+    digits = min(DIGITS_MAX, max(FRACTION_MIN, SIGNIFICANT_MAX - sum(map(str.isdigit, whole))))
+    if len(fraction) <= digits:
+        return text
+    if whole in ("0", "-0") and not fraction[:digits].strip("0"):
+        return f"{'> -' if whole.startswith('-') else '< '}{last_digit(digits)}"
+    return f"{whole}.{fraction[:digits]}…"
 
 
 def usd(value: Any) -> str:

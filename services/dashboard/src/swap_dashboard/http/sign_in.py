@@ -9,13 +9,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.accounts import AccountRefused, invited_email
+from swap_dashboard.domain.accounts import invited_email
 from swap_dashboard.domain.paths import own_path
+from swap_dashboard.domain.refusals import RefusedRequest
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import Visitor, Visitors
-from swap_dashboard.ports import ApiRefused, EmailTaken, Sessions
+from swap_dashboard.ports import ApiRefused, EmailTaken, Invitation, Sessions
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import OpenSession, PasswordReplaced
 from swap_dashboard.usecases.sign_in import (
@@ -134,14 +135,23 @@ class SignInPages:
     async def show_join(self, request: Request) -> Response:
         invitation = request.query_params.get("invitation", "")
         visitor = await self._visitors.find(request)
-        return await self._join_form(request, visitor, {"invitation": invitation})
+        values, status = {"invitation": invitation}, 200
+        invited = None
+        if invitation:
+            try:
+                invited = await self._inspect(request, invitation)
+            except ApiRefused as error:
+                values, status = {**values, "problem": error.message}, 422
+        return self._join_form(request, visitor, values, invited, status=status)
 
     async def submit_join(self, request: Request) -> Response:
         visitor = await self._visitors.find(request)
         secret = visitor.token if visitor else self._cookies.form(request)
         fields = await self._forms.read(request, secret)
         invitation = fields.get("invitation", "")
+        invited = None
         try:
+            invited = await self._inspect(request, invitation)
             if visitor is not None:
                 session = visitor.session
                 joined = await self._accept_invitation.for_account(
@@ -149,19 +159,20 @@ class SignInPages:
                     session.account_id,
                     session.email,
                     address=self._visitors.address(request),
+                    invited=invited,
                 )
                 await self._sessions.use_membership(session.id, joined)
                 return RedirectResponse("/", status_code=303)
-            return await self._join(request, fields)
+            return await self._join(request, fields, invited)
         except PasswordReplaced:  # the email's owner came by the provider or a link
             return RedirectResponse("/sign-in", status_code=303)
         except EmailTaken:
             problem = "There is an account of this email. Sign in, and open the invitation again."
-        except (AccountRefused, ApiRefused) as error:
-            problem = error.message if isinstance(error, ApiRefused) else str(error)
+        except RefusedRequest as error:
+            problem = error.message
         email = fields.get("email", "")
         values = {"invitation": invitation, "email": email, "problem": problem}
-        return await self._join_form(request, visitor, values, status=422)
+        return self._join_form(request, visitor, values, invited, status=422)
 
     async def sign_out(self, request: Request) -> Response:
         visitor = await self._visitors.require(request)
@@ -171,38 +182,42 @@ class SignInPages:
         self._cookies.remove_session(response)
         return response
 
-    async def _join(self, request: Request, fields: Mapping[str, str]) -> Response:
+    async def _inspect(self, request: Request, invitation: str) -> Invitation:
+        """Read an invitation, once for each answer: the api limits the rate of the address."""
+        return await self._accept_invitation.inspect(
+            invitation, address=self._visitors.address(request)
+        )
+
+    async def _join(
+        self, request: Request, fields: Mapping[str, str], invited: Invitation
+    ) -> Response:
         browser = self._visitors.browser(request)
         account = await self._accept_invitation.with_new_account(
             fields.get("invitation", ""),
             fields.get("email", ""),
             fields.get("password", ""),
             address=browser.address,
+            invited=invited,
         )
         token = await self._open_session(account, browser, by="invitation")
         return await self._begin_session(request, token, "/")
 
-    async def _join_form(
+    def _join_form(
         self,
         request: Request,
         visitor: Visitor | None,
         values: Mapping[str, str],
+        invited: Invitation | None,
         *,
-        status: int = 200,
+        status: int,
     ) -> Response:
-        """Render the form; who is signed in joins with the account of the session."""
-        shown: dict[str, object] = {"invited": None, "bound_to": None, **values}
-        if values["invitation"]:
-            try:
-                invited = await self._accept_invitation.inspect(
-                    values["invitation"], address=self._visitors.address(request)
-                )
-            except ApiRefused as error:
-                shown.setdefault("problem", error.message)
-                status = 422
-            else:
-                shown |= {"invited": invited, "bound_to": invited_email(invited.name)}
-        shown["joins_as"] = visitor and visitor.session.email
+        """Render the form; a signed-in visitor joins with the account of the session."""
+        shown: dict[str, object] = {
+            **values,
+            "invited": invited,
+            "bound_to": invited and invited_email(invited.name),
+            "joins_as": visitor and visitor.session.email,
+        }
         if visitor is not None:
             shown["form_token"] = visitor.form_token
         return self._form(request, "join.html", shown, title="Accept an invitation", status=status)

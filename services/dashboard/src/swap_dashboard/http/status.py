@@ -37,7 +37,7 @@ TROUBLE_NAMES: Final = {
     Trouble.SILENT: "Blocks are not read",
     Trouble.SLOW: "Blocks are read late",
     Trouble.DRY: "No liquidity",
-    Trouble.STUCK: "Swaps take too long",
+    Trouble.STUCK: "Swaps are delayed",
     Trouble.UNAVAILABLE: "The service does not answer",
 }
 LIQUIDITY: Final = {
@@ -159,9 +159,9 @@ def _shown_network(one: NetworkStatus, days: Sequence[StatusDay], today: date) -
 def _shown_day(own: dict[date, StatusDay], day: date) -> ShownDay:
     found = own.get(day)
     if found is None:
-        return ShownDay(day, "quiet", f"{day}: not looked at")
+        return ShownDay(day, "quiet", f"{day}: no data")
     if not found.bad_minutes:
-        return ShownDay(day, "good", f"{day}: no trouble")
+        return ShownDay(day, "good", f"{day}: no incident")
     tone = "bad" if found.bad_minutes >= BAD_MINUTES else "warning"
     return ShownDay(day, tone, f"{day}: {found.bad_minutes} bad minutes of {found.minutes}")
 

@@ -43,9 +43,12 @@ class RetryPlan:
 
 
 def plan_of(message: Mapping[str, Any]) -> RetryPlan | None:
-    """Return the plan; None unless an attempt has failed and another one follows."""
+    """Return the plan; None unless an attempt has failed and another one follows.
+
+    While that one is under way, its time is not known: `due_at` is the end of its claim.
+    """
     made = message["attempts"]
-    if message["state"] != "waiting" or not 0 < made < ATTEMPTS_MAX:
+    if message["state"] != "waiting" or message["is_under_way"] or not 0 < made < ATTEMPTS_MAX:
         return None
     next_at = to_moment(message["due_at"])
     return RetryPlan(next_at, ATTEMPTS_MAX - made, next_at + sum(PAUSES[made:], timedelta(0)))

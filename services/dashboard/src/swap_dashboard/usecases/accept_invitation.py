@@ -33,10 +33,17 @@ class AcceptInvitation:
         return await self._api.inspect(invitation, address=address)
 
     async def with_new_account(
-        self, invitation: str, email: str, password: str, *, address: str
+        self,
+        invitation: str,
+        email: str,
+        password: str,
+        *,
+        address: str,
+        invited: Invitation | None = None,
     ) -> Account:
         """Make an account. The invitation is taken last: it can be taken once.
 
+        :param invited: what the invitation is for, where the caller has read it.
         :raises AccountRefused: when the email or the password cannot be used, or the invitation
             is bound to another email.
         :raises EmailTaken: when there is an account: its owner signs in first.
@@ -45,7 +52,8 @@ class AcceptInvitation:
         """
         email = to_email(email)
         check_password(password, email)
-        check_invited((await self.inspect(invitation, address=address)).name, email)
+        invited = invited or await self.inspect(invitation, address=address)
+        check_invited(invited.name, email)
         if await self._accounts.find(email) is not None:
             raise EmailTaken
         password_hash = await self._passwords.hash(password)
@@ -58,16 +66,24 @@ class AcceptInvitation:
         return account
 
     async def for_account(
-        self, invitation: str, account_id: UUID, email: str, *, address: str
+        self,
+        invitation: str,
+        account_id: UUID,
+        email: str,
+        *,
+        address: str,
+        invited: Invitation | None = None,
     ) -> UUID:
         """Add an organization to an account, and return the membership.
 
         :param email: of the account.
+        :param invited: what the invitation is for, where the caller has read it.
         :raises AccountRefused: when the invitation is bound to another email.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiUnavailable: when the api does not answer.
         """
-        check_invited((await self.inspect(invitation, address=address)).name, email)
+        invited = invited or await self.inspect(invitation, address=address)
+        check_invited(invited.name, email)
         joined = await self._api.accept(invitation, address=address)
         await self._accounts.add_membership(account_id, joined, self._clock())
         return joined.id

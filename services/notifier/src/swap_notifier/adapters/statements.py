@@ -267,9 +267,10 @@ SELECT :message_id, id, 0, app_id, :event_type, :body, {_FIRST_STATE}, 0, :at, :
 FROM endpoint WHERE id = :id AND disabled_at IS NULL RETURNING id
 """)
 
+# A claim moves `due_at` to its own end, so while there is one, `due_at` is not the next attempt.
 _FACTS: Final = """
 m.id, m.swap_id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due_at,
-m.created_at, m.ended_at
+m.state = 'waiting' AND m.claim IS NOT NULL AS is_under_way, m.created_at, m.ended_at
 """
 # A list shows no headers and no bodies: one message has up to `ATTEMPTS_SHOWN_MAX` of them.
 _SHOWN: Final = f"""

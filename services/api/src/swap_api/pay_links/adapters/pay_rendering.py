@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -38,29 +39,38 @@ class JsonPayRendering:
     def __init__(self, rendering: JsonRendering) -> None:
         self._rendering = rendering
 
+    def prepared(
+        self, stored: StoredSwap, heads: Mapping[str, int], *, next_action: bytes
+    ) -> dict[str, Any]:
+        """Return the whole answer, which `pay_swap` chooses members of."""
+        document = self._rendering.prepared(
+            stored, heads, with_actions=False, next_action=next_action
+        )
+        answer: dict[str, Any] = orjson.loads(document)
+        return answer
+
     def pay_swap(
         self,
-        stored: StoredSwap,
-        heads: Mapping[str, int],
+        read: Mapping[str, Any],
         events: Sequence[SwapEvent],
         quotes: Sequence[QuoteRevision],
         *,
-        next_action: bytes,
+        expires_at: datetime,
         refund_address: str | None,
         may_set_refund_address: bool,
         frame_origins: Sequence[str],
     ) -> bytes:
-        document = self._rendering.prepared(
-            stored, heads, with_actions=False, next_action=next_action
-        )
-        read: dict[str, Any] = orjson.loads(document)
+        """
+        :param read: as prepared.
+        :param quotes: of the swap, where another one replaced the first; others are not used.
+        """
         swap, quote = read["swap"], read["quote"]
         shown = {name: swap[name] for name in OF_SWAP}
         shown |= {name: quote[name] for name in OF_QUOTE}
-        replaced = quotes if swap["quote_revision"] else ()
+        replaced = quotes if is_repriced(read) else ()
         first = next((one for one in replaced if one.revision == 0), None)
         shown["first_requested_amount"] = first and self._rendering.requested_amount(first)
-        shown["expires_at"] = stored.expires_at.isoformat()
+        shown["expires_at"] = expires_at.isoformat()
         shown["refuel"] = read["refuel"]
         shown["refund_address"] = refund_address
         shown["may_set_refund_address"] = may_set_refund_address
@@ -76,3 +86,8 @@ class JsonPayRendering:
         return orjson.dumps(
             {"read_token": token, "url": url, "may_set_refund_address": may_set_refund_address}
         )
+
+
+def is_repriced(read: Mapping[str, Any]) -> bool:
+    """Whether another quote replaced the first one of a prepared answer."""
+    return bool(read["swap"]["quote_revision"])

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
-from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
+from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering, is_repriced
 from swap_api.pay_links.store.frame_origins import PostgresFrameOrigins
 from swap_api.pay_links.usecases.open_link import LinkHolder
 from swap_api.read_model.store.heads import WatchedHeads
@@ -51,20 +51,21 @@ class ReadSwapForPayer:
         :raises ApiRefusal: for a source address that is none.
         """
         stored = await self._read_caught_up.by_id(holder.caller, swap_id)
-        action, events, quotes, refund_address, frame_origins = await asyncio.gather(
+        action, events, refund_address, frame_origins = await asyncio.gather(
             self._action(stored, swap_id, source_address),
             self._history.events(swap_id),
-            self._history.quotes(swap_id),
             self._refund_addresses.of_swap(swap_id),
             self._frame_origins.of_app(stored.app_id),
         )
         heads = await self._heads.current() if stored.rendered.gaps else {}
+        read = self._rendering.prepared(stored, heads, next_action=action)
+        # Few swaps are repriced: only they cost this query.
+        quotes = await self._history.quotes(swap_id) if is_repriced(read) else ()
         return self._rendering.pay_swap(
-            stored,
-            heads,
+            read,
             events,
             quotes,
-            next_action=action,
+            expires_at=stored.expires_at,
             refund_address=refund_address,
             may_set_refund_address=holder.may_set_refund_address and refund_address is None,
             frame_origins=frame_origins,

@@ -58,7 +58,7 @@ class BookPages(ConsolePages):
         backlogs = [_backlog(one) for one in content["backlogs"]]
         parts = [
             Part("Balances", table=Table(BALANCES, rows, "Nothing is held or owed yet.")),
-            Part("What waits", table=Table(BACKLOGS, backlogs, "Nothing waits.")),
+            Part("Waiting", table=Table(BACKLOGS, backlogs, "Nothing is waiting.")),
         ]
         view = View(
             title="Balances",

@@ -63,7 +63,7 @@ class OverviewPages(ConsolePages):
             _tile("Parked messages", parked.rows, "/parked", oldest="parked_at"),
             _proposals(proposals.rows),
             _tile("Claimable balances", claimable, "/claimables", tone="warning"),
-            _tile("Payments that a cap holds", queue, "/payments", oldest="since", tone="warning"),
+            _tile("Payments held by a cap", queue, "/payments", oldest="since", tone="warning"),
         ]
         view = View(
             title="Overview",
@@ -126,7 +126,7 @@ def _oldest(
         cells = plain(one["network"]), number(one["count"]), seconds(one["oldest_seconds"])
         rows.append([link(one["what"], "/balances"), *cells])
     columns = ("What", "Network", ">Number", "Oldest")
-    return Part("What waits", table=Table(columns, rows, "Nothing waits."))
+    return Part("Waiting", table=Table(columns, rows, "Nothing is waiting."))
 
 
 def _networks(networks: Sequence[Mapping[str, Any]] | None) -> Part:

@@ -1,4 +1,4 @@
-"""Payments that a cap holds, what is owed to partners, and orders about single transactions."""
+"""Payments held by a cap, what is owed to partners, and orders about single transactions."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _order_forms(networks: Sequence[str]) -> Sequence[OrderForm]:
         "Explain it",
         fields=[where, Field("transaction_hash", "Transaction", placeholder="0x…")],
         about="A final transaction that paid what the settler was to pay.",
-        question="How did it come about",
+        question="What happened",
     )
     sweep = OrderForm(
         "/payments/sweep",

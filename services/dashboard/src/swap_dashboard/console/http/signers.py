@@ -142,4 +142,4 @@ def _resume_form(one: Mapping[str, Any]) -> OrderForm:
         Field("used_by", USED_BY_LABEL, kind="area", is_required=False, placeholder="0x…"),
         Field("halt", "", value=_halt(one["halted"]), kind="hidden"),
     ]
-    return OrderForm(f"{_path(one)}/resume", "Resume", fields, question="Why is it right to go on")
+    return OrderForm(f"{_path(one)}/resume", "Resume", fields, question="Why is it safe to resume")

@@ -23,7 +23,7 @@ from swap_dashboard.http.forms import FormRefused
 from swap_dashboard.http.headers import SecurityHeaders, paths_of
 from swap_dashboard.http.site import STATIC, Section, VersionedFiles
 
-READ_ONLY_ROLE: Final = "Your role reads. Orders are given by operators."
+READ_ONLY_ROLE: Final = "Your role is read-only. Only operators can order."
 NO_PAGE: Final = "There is no such page."
 
 
