@@ -26,7 +26,7 @@ from deploy.cluster.tests.cluster.test_rolling_restart import (
     SWAPS_BEFORE,
     all_settled,
     assert_paid_once,
-    longest,
+    longest_seconds,
 )
 from deploy.cluster.tests.cluster.traffic import Traffic
 from deploy.cluster.tests.cluster.visitor import Visitor
@@ -161,7 +161,7 @@ async def test_drain_leaves_a_ready_pod_of_every_service(
         last = await ready_pods()
     sys.stdout.write(
         f"held up after {stalled_after:.1f} s, drained after {ended:.1f} s, {len(swaps)} swaps, "
-        f"longest {longest(swaps):.1f} s, {len(watch.handovers)} leases changed hands\n"
+        f"longest {longest_seconds(swaps):.1f} s, {len(watch.handovers)} leases changed hands\n"
     )
 
     assert all(not last[name] & first[name] for name in SERVICES)

@@ -11,7 +11,11 @@ from swap_cluster.deployment import NAMESPACE, is_ready, is_settled
 from swap_cluster.kubectl import get, kubectl
 from swap_cluster.parts import ctr
 
-from deploy.cluster.tests.cluster.test_rolling_restart import SERVICES, assert_paid_once, longest
+from deploy.cluster.tests.cluster.test_rolling_restart import (
+    SERVICES,
+    assert_paid_once,
+    longest_seconds,
+)
 from deploy.cluster.tests.cluster.traffic import Traffic
 from tests.support.waiting import until
 
@@ -74,7 +78,9 @@ async def test_killed_pod_is_restarted_and_every_swap_is_paid_once(
     traffic.add(after)
     swaps = await traffic.close()
 
-    sys.stdout.write(f"{name}: ready after {recovery:.1f} s, longest swap {longest(swaps):.1f} s\n")
+    sys.stdout.write(
+        f"{name}: ready after {recovery:.1f} s, longest swap {longest_seconds(swaps):.1f} s\n"
+    )
     assert len(swaps) == len(before) + len(after)
     assert_paid_once(swaps)
     assert await traffic.violations() == {}

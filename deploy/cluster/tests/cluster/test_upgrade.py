@@ -18,7 +18,7 @@ from deploy.cluster.tests.cluster.test_rolling_restart import (
     SWAPS_BEFORE,
     all_settled,
     assert_paid_once,
-    longest,
+    longest_seconds,
 )
 from deploy.cluster.tests.cluster.traffic import Traffic
 from deploy.cluster.tests.cluster.visitor import Visitor
@@ -57,7 +57,7 @@ async def test_swaps_continue_while_every_service_is_upgraded_and_rolled_back(
             gap = max((each.seconds for each in changed), default=0.0)
             lines.append(
                 f"to {version:<14} in {seconds:5.1f} s, {len(closed):4} swaps, "
-                f"longest {longest(closed):5.1f} s, {len(changed)} leases changed hands, "
+                f"longest {longest_seconds(closed):5.1f} s, {len(changed)} leases changed hands, "
                 f"the slowest within {gap:.1f} s"
             )
             swaps += closed
