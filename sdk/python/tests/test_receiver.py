@@ -98,7 +98,7 @@ class Receiver:
         for line in self.process.stdout:
             self.lines.put(line.strip())
 
-    def line(self, within: float = 20) -> str:
+    def line(self, within: float = 90) -> str:
         return self.lines.get(timeout=within)
 
     def push(self, swap_id: str, status: str, sequence: int, **changed: str) -> int:
