@@ -167,8 +167,8 @@ async def test_partial_deposit_shows_the_first_quote_and_figures_link_to_ledger_
         )
 
     notice = " ".join(notice.split())
-    assert "Asked was 1 ETH, for 2,996 USDC. 0.6 ETH came, 60 % of it." in notice
-    assert "The new quote: 0.6 ETH for 1,797.600043 USDC" in notice
+    assert "The first quote was 1 ETH for 2,996 USDC. 0.6 ETH arrived, 60 % of it." in notice
+    assert "The new quote is 0.6 ETH for 1,797.600043 USDC." in notice
     assert shown["First quoted"] == "2,996 USDC"
     assert shown["Delivered"] == "1,797.600043 USDC"
     assert shown["Difference"].startswith("0 USDC")
