@@ -137,7 +137,8 @@ def _services(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> It
     yield checkup.check_service(name, readiness)
     if readiness is not None:
         _add_build(known, name, builds)
-        yield from _consumers(known, name)
+        if name in REQUIRED:  # the dashboard consumes nothing
+            yield from _consumers(known, name)
 
 
 def _add_build(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> None:
@@ -158,12 +159,8 @@ def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
 
 def _dashboard(known: Endpoints, builds: dict[str, str]) -> Iterator[Finding]:
     """Yield a finding about the dashboard, if the deployment has one."""
-    if not _is_known(known, ServiceName.DASHBOARD):
-        return
-    readiness = _readiness(known.url(ServiceName.DASHBOARD))
-    yield checkup.check_service(ServiceName.DASHBOARD, readiness)
-    if readiness is not None:
-        _add_build(known, ServiceName.DASHBOARD, builds)
+    if _is_known(known, ServiceName.DASHBOARD):
+        yield from _services(known, ServiceName.DASHBOARD, builds)
 
 
 def _is_known(known: Endpoints, service: str) -> bool:
