@@ -29,9 +29,11 @@ WITH confirmed AS (
   FROM settler.swap_transition WHERE to_status = 'ls_transfer_pending' GROUP BY swap_id
 )
 SELECT deposit.swap_id::text AS swap_id,
-       extract(epoch FROM confirmed_at)::float8, extract(epoch FROM published_at)::float8,
-       extract(epoch FROM settled_at)::float8, extract(epoch FROM slot_at)::float8,
-       extract(epoch FROM first_sent_at)::float8
+       extract(epoch FROM confirmed.confirmed_at)::float8,
+       extract(epoch FROM confirmed.published_at)::float8,
+       extract(epoch FROM settled.settled_at)::float8,
+       extract(epoch FROM intent.slot_at)::float8,
+       extract(epoch FROM attempt.first_sent_at)::float8
 FROM confirmed JOIN settler.deposit ON deposit.id = confirmed.deposit_id
 JOIN settled USING (swap_id)
 JOIN settler.intent ON intent.swap_id = deposit.swap_id AND intent.kind = 'output'
@@ -74,8 +76,7 @@ class Facts:
 
     def steps(self, ids: Collection[str]) -> Steps:
         # Work that a restart or the sweep finished has no recorded times. It is omitted, and the
-        # number of
-        # samples shows that.
+        # number of samples shows that.
         rows = [row[1:] for row in self._rows(STEP_TIMES, ids) if None not in row]
         parts = [[later - earlier for earlier, later in pairwise(row)] for row in rows]
         return Steps(
