@@ -14,7 +14,8 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 MONEY := libs/domain/src libs/contracts/src $(foreach service,$(wildcard services/*/src/*),$(or \
 	$(wildcard $(service)/domain $(service)/model $(service)/*/decide),$(service)/domain))
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk tests.e2e tests.observability tests.plugins tests.soak tests.support
+	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk \
+	tests.bench tests.e2e tests.mutation tests.observability tests.plugins tests.soak tests.support deploy.cluster.tests.cluster
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml deploy/embedded/pyproject.toml sdk/python/pyproject.toml))
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \

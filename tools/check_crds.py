@@ -109,14 +109,14 @@ def definitions() -> list[Path]:
 
 
 def module_files(module: str, folder: str) -> list[Path]:
-    module = subprocess.run(
+    done = subprocess.run(
         ["go", "mod", "download", "-json", module],
         cwd=CACHE,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     )
-    return sorted((Path(json.loads(module.stdout)["Dir"]) / folder).glob("*.yaml"))
+    return sorted((Path(json.loads(done.stdout)["Dir"]) / folder).glob("*.yaml"))
 
 
 def strimzi_files() -> list[Path]:
@@ -150,7 +150,7 @@ def find_java() -> Path:
 
 def render(overlay: str) -> list[Mapping[str, Any]]:
     kubectl = Path(sys.executable).with_name("kubectl")
-    command = [kubectl, "kustomize", ROOT / "deploy/k8s/overlays" / overlay]
+    command = [str(kubectl), "kustomize", str(ROOT / "deploy/k8s/overlays" / overlay)]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return list(yaml.load_all(text, Loader=Loader))
 

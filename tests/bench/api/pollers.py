@@ -159,7 +159,8 @@ class PollBench:
         return str(run("key", "create", "--app", app["id"])["key"])
 
     async def _swaps(self, headers: str, body: bytes) -> Sequence[str]:
-        gateway, made = Client(self._url, headers=(headers,)), []
+        gateway = Client(self._url, headers=(headers,))
+        made: list[str] = []
 
         async def create_on() -> None:
             while len(made) < self._clients:

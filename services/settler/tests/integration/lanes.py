@@ -7,7 +7,7 @@ from typing import Final
 from services.settler.tests.factories import SIGNER, swap_id
 from services.settler.tests.fakes import FakeUnitOfWork
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent
 
@@ -26,7 +26,9 @@ SIGN: Final = (
 )
 
 
-async def sign(unit_of_work: UnitOfWork, number: int = 7, transaction_hash: str = HASH) -> None:
+async def sign(
+    unit_of_work: UnitOfWork[Work], number: int = 7, transaction_hash: str = HASH
+) -> None:
     async with unit_of_work() as work:
         output = (await work.lock_swaps_by_id([swap_id(number)]))[swap_id(number)].output
     assert output is not None
@@ -34,7 +36,7 @@ async def sign(unit_of_work: UnitOfWork, number: int = 7, transaction_hash: str 
 
 
 async def sign_intent(
-    unit_of_work: UnitOfWork, intent: Intent, transaction_hash: str = HASH, *, nonce: int = 7
+    unit_of_work: UnitOfWork[Work], intent: Intent, transaction_hash: str = HASH, *, nonce: int = 7
 ) -> None:
     if isinstance(unit_of_work, FakeUnitOfWork):
         unit_of_work.sign(intent.id, transaction_hash)
