@@ -100,7 +100,7 @@ async def test_swaps_continue_while_a_migration_fails(traffic: Traffic) -> None:
     try:
 
         async def has_failed() -> bool:
-            failed = {"migrate-quoter: Error", "migrate-quoter: CrashLoopBackOff"}
+            failed = {"migrations: Error", "migrations: CrashLoopBackOff"}
             return bool(await wait_reasons("release") & failed)
 
         async def new_one_waits() -> bool:

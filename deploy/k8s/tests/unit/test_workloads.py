@@ -178,17 +178,30 @@ def test_services_that_read_chains_compare_the_catalogue_before_they_start(
 
 def test_the_release_checks_contracts_then_migrates_every_service(overlay: Rendered) -> None:
     job = overlay.get("Job", "release")
-    steps = [each["name"] for each in containers_of(job)]
+    steps = {each["name"]: each for each in containers_of(job)}
 
-    migrations = [f"migrate-{name}" for name in SERVICES]
-    assert steps == ["contracts", "roles", *migrations, "invariants"]
+    assert list(steps) == ["contracts", "roles", "migrations", "invariants"]
+    assert steps["migrations"]["args"] == [f"services/{name}/migrations" for name in SERVICES]
 
 
-def test_release_steps_mount_the_secret_of_one_service(overlay: Rendered) -> None:
-    for step in containers_of(overlay.get("Job", "release")):
-        service = step["name"].removeprefix("migrate-")
-        mounted = {each["name"] for each in step["volumeMounts"]}
-        assert not mounted & (set(SERVICES) - {service}), step["name"]
+def test_the_release_reads_database_urls_and_no_other_secret_of_a_service(
+    overlay: Rendered,
+) -> None:
+    job = overlay.get("Job", "release")
+    [volume] = [each for each in pod_of(job)["volumes"] if "projected" in each]
+    sources = [each["secret"] for each in volume["projected"]["sources"]]
+    generated = {each["metadata"]["name"] for each in overlay.of_kind("Secret")}
+    [migrations] = [each for each in containers_of(job) if each["name"] == "migrations"]
+    paths = {each["name"]: each["value"] for each in migrations["env"]}
+
+    for name, source in zip(SERVICES, sources, strict=True):
+        assert source["items"] == [{"key": "database-url", "path": name}]
+        assert source["name"] in generated or source["name"] == f"{name}-secrets"
+        variable = f"SWAP_{name.upper().replace('-', '_')}__DATABASE_URL_FILE"
+        assert paths[variable] == f"/run/secrets/swap/{name}"
+    for step in containers_of(job):
+        is_migrating = step is migrations
+        assert is_migrating == (volume["name"] in {each["name"] for each in step["volumeMounts"]})
 
 
 def test_passwords_are_no_command_line_arguments(overlay: Rendered) -> None:
