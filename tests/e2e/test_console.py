@@ -194,7 +194,9 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
     await first.go(f"/claimables/{id}")
     assert "31.5 USDC" in await first.text()
     await first.picture("claimable", height=FORMS_HEIGHT)
-    page = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
+    page = await first.order(
+        "/pay", "Pay the balance …", pictured="order", to_address=owner, reason=REASON
+    )
     assert "A different operator approves it" in page
     await first.follow("open the proposal")
     proposal = await first.text()
@@ -235,7 +237,7 @@ async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:
     await first.go("/stops")
     await first.picture("stops")
     await first.follow("POLYGON_DEVNET")
-    page = await first.order("/stops/lift", "Lift it …", reason="the fees are right again")
+    page = await first.order("/stops/lift", "Lift the stop …", reason="the fees are right again")
     assert "A different operator approves it" in page
     await approve(second, "Lift a stop", "POLYGON_DEVNET", pictured="approval")
     assert (await stack.admin("settler", "/payouts/stops"))["stops"] == []
