@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import httpx
 import psycopg
@@ -14,8 +15,11 @@ import pytest
 
 from services.dashboard.tests.screens import STATUS
 from services.dashboard.tests.shop import Api, Dashboard
+from swap_dashboard.adapters.status_api import HttpStatusApi
 from swap_dashboard.adapters.status_history import PostgresStatusHistory
 from swap_dashboard.domain.status import Trouble
+from swap_dashboard.ports import ApiUnavailable
+from swap_dashboard.usecases.record_status import CACHE_DURATION
 from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
@@ -94,9 +98,10 @@ async def test_public_status_route_needs_no_key_and_has_no_amounts(api: Api, see
 
     networks = {one["name"]: one for one in answer.json()["data"]["networks"]}
     assert networks["ETHEREUM_DEVNET"]["liquidity"] == "partial"
+    assert networks["ETHEREUM_DEVNET"]["display_name"] == "Ethereum"
     assert set(networks["ETHEREUM_DEVNET"]) == {
-        "name", "head", "head_at", "lag_seconds", "liquidity", "payouts", "new_swaps",
-        "stuck_swaps",
+        "name", "display_name", "head", "head_at", "lag_seconds", "liquidity", "payouts",
+        "new_swaps", "stuck_swaps",
     }  # fmt: skip
 
 
@@ -109,7 +114,7 @@ async def test_status_page_needs_no_session_and_shows_the_records(
 
     assert page.status_code == 200
     assert "set-cookie" not in page.headers
-    for words in ("ETHEREUM_DEVNET", "limited", "Blocks are read late", "21,034,567"):
+    for words in ("Ethereum", "limited", "Blocks are read late", "21,034,567"):
         assert words in page.text, words
     assert "30 days" in page.text
 
@@ -122,6 +127,28 @@ async def test_new_trouble_is_shown_before_it_is_stored(
     assert await history.incidents(NOW - timedelta(days=1)) == []
     assert "All systems operational." not in page
     assert "open incident" in page
+
+
+async def test_networks_have_their_names_also_while_the_api_is_away(
+    dashboard: Dashboard,
+    history: PostgresStatusHistory,
+    seeded: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("ETHEREUM_DEVNET", "GONE")  # the other one has left the catalogue
+    await history.record({name: {Trouble.STOPPED} for name in names}, NOW - timedelta(hours=2))
+    await history.record({name: set() for name in names}, NOW - timedelta(hours=1))
+    shown = (await dashboard.browser().get("/status")).text
+    monkeypatch.setattr(HttpStatusApi, "networks", AsyncMock(side_effect=ApiUnavailable))
+    dashboard.ahead += CACHE_DURATION
+
+    away = (await dashboard.browser().get("/status")).text
+
+    assert "The service does not answer right now" in away
+    for page in (shown, away):
+        assert "Ethereum" in page
+        assert "ETHEREUM_DEVNET" not in page
+        assert "GONE" in page
 
 
 async def test_ended_trouble_is_not_shown_as_open(
