@@ -25,15 +25,18 @@ from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, WIDE, look
+from tests.support.screens import AXE, WIDE, look, show
 from tests.support.walks import Walk
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
 GUIDE = os.environ.get("GUIDE_PICTURES")
+PICTURE_HEIGHT = 1330
 NOW = datetime.now(UTC)
 SEED = """
 DELETE FROM chain_watcher.watch_cursor;
 DELETE FROM settler.inventory;
+DELETE FROM settler.stuck_report;
+INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 0, now()), ('BASE_DEVNET', 0, now());
 INSERT INTO chain_watcher.watch_cursor
     (network, number, hash, parent_hash, time, finalized_number, start_number, checked_number)
 VALUES ('ETHEREUM_DEVNET', 21034567, '0x01', '0x00', now(), 9, 0, 9),
@@ -192,6 +195,12 @@ async def url(
             later = at + timedelta(seconds=60 * minute - 3600)
             await history.record({"": set(), "ETHEREUM_DEVNET": troubles}, later)
             await history.record({"BASE_DEVNET": {Trouble.SLOW} if ago == 9 else set()}, later)
+        good: set[Trouble] = set()
+        networks = {"ETHEREUM_DEVNET": good, "BASE_DEVNET": good}
+        await history.record(networks, later + timedelta(minutes=1))
+    # A day is recorded almost whole.
+    async with made.service.engine.begin() as connection:
+        await connection.execute(sql("UPDATE status_day SET minutes = minutes + 1300"))
     await made.parts.status.record()
     server = AsgiServer(made.parts.site, "127.0.0.1", port)
     await server.start()
@@ -200,11 +209,18 @@ async def url(
     await made.close()
 
 
-async def guide_picture(page: Page) -> None:
+async def guide_picture(page: Page, url: str) -> None:
     """Write the image of docs/dashboard.md."""
     await look(page, "light", WIDE)
-    area = {"x": 0, "y": 0, "width": WIDE, "height": 800, "scale": 1}
-    shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
+    await show(page, url)  # from its top, without the focus of the walk
+    area = {"x": 0, "y": 0, "width": WIDE, "height": PICTURE_HEIGHT, "scale": 1}
+    shot = await page.send(
+        "Page.captureScreenshot",
+        format="webp",
+        quality=60,
+        clip=area,
+        captureBeyondViewport=True,
+    )
     (Path(str(GUIDE)) / "status.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
@@ -218,7 +234,7 @@ async def test_status_page_passes_the_screen_checks(url: str, tmp_path: Path) ->
         walk = Walk(page, site, ids={"": {}})
         await walk.over(STATUS)
         if GUIDE:
-            await guide_picture(page)
+            await guide_picture(page, url)
         complaints = list(page.complaints)
 
     assert not walk.faults, walk.report
