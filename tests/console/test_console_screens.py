@@ -18,8 +18,8 @@ from tests.console.screens import LISTS, NOT_PAGES, SCREENS, SIGNED_OUT, SINGLE
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, LOOKS, look, picture, show, violations
-from tests.support.walks import Walk, is_status, unwalked
+from tests.support.screens import AXE, LOOKS, WIDE, look, picture, show, violations
+from tests.support.walks import CUT, Walk, is_status, unwalked
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the console (.ci/run installs one)"
@@ -31,6 +31,15 @@ pytestmark = [
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
 PAID: Final = "SELECT swap_id FROM intent WHERE state = 'confirmed' ORDER BY id LIMIT 1"
+# Amounts and names as long as they are shown.
+LONG_BALANCES: Final = """
+document.querySelectorAll("main .card:first-of-type table.rows tbody tr").forEach((row) => {
+  row.cells[0].textContent = "ARBITRUM_MAINNET";
+  row.cells[1].textContent = "USDC";
+  row.querySelectorAll("td.end").forEach((one) => { one.textContent = "20,123,456.78…"; });
+  row.querySelector(".badge").textContent = "not covered";
+}); 1
+"""
 LOADED: Final = "document.readyState === 'complete' && !!document.querySelector('main')"
 
 
@@ -127,6 +136,19 @@ async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path
     assert not walk.faults, walk.report
     assert complaints == []
     assert title != "run"
+
+
+async def test_balances_with_long_amounts_fit_the_screen(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
+        await sign_in(page, "ann")
+        await look(page, "light", WIDE)
+        await show(page, f"{site.url}/balances")
+        await page.value(LONG_BALANCES)
+        is_cut = await page.value(CUT)
+        await picture(page, "balances-long")
+
+    assert is_cut is False
 
 
 async def test_order_is_given_by_keyboard_and_sent_once(site: Site, tmp_path: Path) -> None:

@@ -37,7 +37,11 @@ GUIDE: Final = os.environ.get("GUIDE_PICTURES")
 COIN: Final = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")
 PAID: Final = 31_500_000
 PICTURE_HEIGHT: Final = 800
-FORMS_HEIGHT: Final = 980  # the forms are below the facts
+# Of pages that are longer, to the end of what the picture is about.
+HEIGHTS: Final = {
+    **{"overview": 850, "balances": 960, "stops": 1060},
+    **{"claimable": 930, "approval": 950, "parked": 950},  # the forms are below the facts
+}
 LOADED: Final = "document.readyState === 'complete' && !!document.querySelector('main')"
 REASON: Final = "the owner signed a message with this address"
 PARK: Final = """
@@ -104,8 +108,6 @@ class Operator:
         name: str,
         scheme: str = "light",
         width: int = WIDE,
-        *,
-        height: int = PICTURE_HEIGHT,
     ) -> None:
         """Check the page with axe, and store its picture if pictures are made.
 
@@ -114,13 +116,14 @@ class Operator:
         await look(self.page, scheme, width)
         self.faults += await violations(self.page)
         if GUIDE and name:
+            height = HEIGHTS.get(name, PICTURE_HEIGHT)
             area = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             shot = await self.page.send(
                 "Page.captureScreenshot",
                 format="webp",
                 quality=60,
                 clip=area,
-                captureBeyondViewport=height > PICTURE_HEIGHT,
+                captureBeyondViewport=True,
             )
             file = Path(GUIDE) / f"{name}.webp"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -193,8 +196,10 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
     owner = new_address()
     await first.go(f"/claimables/{id}")
     assert "31.5 USDC" in await first.text()
-    await first.picture("claimable", height=FORMS_HEIGHT)
-    page = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
+    await first.picture("claimable")
+    page = await first.order(
+        "/pay", "Pay the balance …", pictured="order", to_address=owner, reason=REASON
+    )
     assert "A different operator approves it" in page
     await first.follow("open the proposal")
     proposal = await first.text()
@@ -235,7 +240,7 @@ async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:
     await first.go("/stops")
     await first.picture("stops")
     await first.follow("POLYGON_DEVNET")
-    page = await first.order("/stops/lift", "Lift it …", reason="the fees are right again")
+    page = await first.order("/stops/lift", "Lift the stop …", reason="the fees are right again")
     assert "A different operator approves it" in page
     await approve(second, "Lift a stop", "POLYGON_DEVNET", pictured="approval")
     assert (await stack.admin("settler", "/payouts/stops"))["stops"] == []
@@ -246,7 +251,7 @@ async def approve(second: Operator, title: str, words: str, *, pictured: str = "
     await second.go("/approvals")
     await second.follow(title)
     assert words in await second.text()
-    await second.picture(pictured, height=FORMS_HEIGHT)
+    await second.picture(pictured)
     page = await second.order("/approve", "Approve …", reason="I called who ordered it")
     assert "Done." in page
 
@@ -265,7 +270,7 @@ async def release_parked(stack: Stack, first: Operator) -> None:
     await first.follow("Parked messages")
     await first.follow(f"#{id}")
     assert '"deposit_id"' in await first.text()
-    await first.picture("parked", height=FORMS_HEIGHT)
+    await first.picture("parked")
     page = await first.order("/release", "Release …", reason="the lock is gone")
     assert "Done." in page
 

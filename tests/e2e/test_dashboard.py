@@ -32,15 +32,15 @@ pytestmark = [
 PASSWORD: Final = "correct horse battery"
 GUIDE: Final = os.environ.get("GUIDE_PICTURES")
 HOSTILE: Final = "" if GUIDE else '<script>document.title="run"</script>'
+# Scheme, width and height of each picture.
 PICTURED: Final = {
-    "steps": ("light", WIDE),
-    "bench": ("light", WIDE),
-    "swap": ("dark", WIDE),
-    "message": ("light", WIDE),
-    "home": ("dark", NARROW),
+    "steps": ("light", WIDE, 800),
+    "bench": ("light", WIDE, 1140),
+    "swap": ("dark", WIDE, 800),
+    "message": ("light", WIDE, 1160),
+    "home": ("dark", NARROW, 800),
 }
 PICTURE_BYTES_MAX: Final = 60 * 1024
-PICTURE_HEIGHT: Final = 800
 # Choose the radio button with the value, or enter the value in the field.
 FILL: Final = """(selector, value) => {
   const fields = [...document.querySelectorAll(selector)];
@@ -66,13 +66,19 @@ class Partner:
             self.faults += [(name, scheme, width, one) for one in await violations(self.page)]
             if await self.page.value("document.documentElement.scrollWidth > innerWidth"):
                 self.faults.append((name, "too wide", width))
-            if GUIDE and PICTURED.get(name) == (scheme, width):
-                await self._picture(Path(GUIDE) / f"{name}.webp", width)
+            if GUIDE and PICTURED.get(name, ())[:2] == (scheme, width):
+                await self._picture(Path(GUIDE) / f"{name}.webp", width, PICTURED[name][2])
         await look(self.page, "light", WIDE)
 
-    async def _picture(self, file: Path, width: int) -> None:
-        area = {"x": 0, "y": 0, "width": width, "height": PICTURE_HEIGHT, "scale": 1}
-        shot = await self.page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
+    async def _picture(self, file: Path, width: int, height: int) -> None:
+        area = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = await self.page.send(
+            "Page.captureScreenshot",
+            format="webp",
+            quality=60,
+            clip=area,
+            captureBeyondViewport=True,
+        )
         store(file, base64.b64decode(shot["data"]))
 
     async def go(self, path: str) -> None:

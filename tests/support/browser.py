@@ -9,17 +9,23 @@ import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WITHIN_SECONDS = 30
 POLL_SECONDS = 0.1
+# The page was replaced while the browser evaluated an expression in it.
+NAVIGATED: Final = "Inspected target navigated or closed"
 
 
 def find_browser() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+class PageReplaced(AssertionError):
+    """An expression has no value, because another page was loaded meanwhile."""
 
 
 class Page:
@@ -51,6 +57,8 @@ class Page:
         while True:
             message = await self._socket.receive_json(timeout=WITHIN_SECONDS)
             if message.get("id") == number:
+                if message.get("error", {}).get("message") == NAVIGATED:
+                    raise PageReplaced(message)
                 assert "error" not in message, message
                 return message["result"]
             self._note(message["method"], message["params"])
@@ -67,10 +75,17 @@ class Page:
         """
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + WITHIN_SECONDS
-        while not (value := await self.value(expression)):
+        while not (value := await self._value_of_present_page(expression)):
             assert loop.time() < ends_at, f"{expression}: {self.complaints}"
             await asyncio.sleep(POLL_SECONDS)
         return value
+
+    async def _value_of_present_page(self, expression: str) -> Any:
+        """Return None where the page is replaced meanwhile: the next page has a value."""
+        try:
+            return await self.value(expression)
+        except PageReplaced:
+            return None
 
     def _note(self, method: str, params: Any) -> None:
         if method == "Network.requestWillBeSent":

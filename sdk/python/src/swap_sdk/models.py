@@ -357,6 +357,7 @@ class OneProviderCap(TypedDict):
 
 class NetworkStatus(TypedDict):
     name: str
+    display_name: str
     head: int | None
     head_at: str | None
     lag_seconds: int | None
@@ -549,6 +550,7 @@ class PreparedSwap(TypedDict):
 
 class PublicNetworkStatus(TypedDict):
     name: str
+    display_name: str
     head: int | None
     head_at: str | None
     lag_seconds: int | None

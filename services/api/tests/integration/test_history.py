@@ -97,6 +97,7 @@ class TestStatus:
         assert [one.name for one in answer_status.networks] == [
             "ETHEREUM_DEVNET", "BASE_DEVNET", "BARE_DEVNET",
         ]  # fmt: skip
+        assert answer_status.networks[0].display_name == "Ethereum Devnet"
         assert {
             (n.head, n.lag_seconds, n.liquidity, n.stuck_swaps) for n in answer_status.networks
         } == {(None, None, "none", None)}

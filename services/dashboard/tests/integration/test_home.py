@@ -71,7 +71,7 @@ async def test_home_returns_503_with_retry_after_while_the_api_is_unavailable(
 class TestSteps:
     async def test_are_marked_done_and_hidden_when_all_are_done(self, api: Api, shop: Shop) -> None:
         assert await shop.steps() == {
-            "Make an API key": False,
+            "Create an API key": False,
             "Add a webhook endpoint": False,
             "Create a first swap": False,
             "Receive a first webhook": False,
@@ -91,7 +91,7 @@ class TestSteps:
         key = api.order(f"{shop.path}/keys", {"kind": "secret"})["id"]
         api.order(f"/keys/{key}/revoke", {})
 
-        assert not (await shop.steps())["Make an API key"]
+        assert not (await shop.steps())["Create an API key"]
 
 
 class TestFigures:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, opened
+from tests.support.screens import WIDE, look
 from tests.support.walks import Walk, is_status
 
 pytestmark = [
@@ -55,6 +58,8 @@ window.addEventListener("eip6963:requestProvider", () => {
 });
 """
 OFFERED = "!!document.querySelector('[data-wallet]:not([disabled])')"
+GUIDE = os.environ.get("GUIDE_PICTURES")
+PICTURE_HEIGHT = 1060
 CHOOSE = "document.querySelector('[data-wallet]').click()"
 SENT = "window.asked.filter((one) => one.method === 'eth_sendTransaction')"
 
@@ -97,11 +102,28 @@ async def pages(database: Database, api: Api) -> AsyncIterator[Pages]:
     await made.close()
 
 
+async def guide_picture(page: Page, url: str) -> None:
+    """Write the image of docs/dashboard.md."""
+    await look(page, "light", WIDE)
+    await show(page, url)
+    area = {"x": 0, "y": 0, "width": WIDE, "height": PICTURE_HEIGHT, "scale": 1}
+    shot = await page.send(
+        "Page.captureScreenshot",
+        format="webp",
+        quality=60,
+        clip=area,
+        captureBeyondViewport=True,
+    )
+    (Path(str(GUIDE)) / "pay.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
 async def test_pay_screens_pass_the_screen_checks(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, pages.url, ids=pages.ids())
         await walk.over(PAY)
+        if GUIDE:
+            await guide_picture(page, pages.url + pages.address.path())
         complaints = [one for one in page.complaints if not is_status(one)]
 
     assert not walk.faults, walk.report

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from services.dashboard.tests.conftest import ADDRESS
+from services.dashboard.tests.conftest import ADDRESS, TABLES
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import (
     APP,
@@ -47,7 +47,7 @@ from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.fees import Fees
 from tests.support.screens import AXE, NARROW, WIDE, look, show, violations
-from tests.support.walks import Walk, is_status, press_tab, unwalked, unwalked_forms
+from tests.support.walks import CUT, Walk, is_status, press_tab, unwalked, unwalked_forms
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
@@ -65,15 +65,17 @@ PROVIDER = {
     "oidc_client_secret": "a client's secret for tests",
     "oidc_name": "Shop login",
 }
+ADA, BEN = "ada@shop.example", "ben@shop.example"
 # Pages that no other test makes a picture of, with the height of the picture.
 PICTURED = {
-    "webhook": (HOOK, 800),
-    "keys": (f"{APP}/keys", 620),
-    "limits": (f"{APP}/limits", 620),
-    "frames": (f"{APP}/pay-page", 560),
-    "organization": ("/organization", 800),
+    "webhooks": (f"{APP}/webhooks", 680),
+    "webhook": (HOOK, 1160),
+    "keys": (f"{APP}/keys", 1260),
+    "limits": (f"{APP}/limits", 780),
+    "frames": (f"{APP}/pay-page", 800),
+    "organization": ("/organization", 1100),
     "changes": ("/organization/changes", 620),
-    "account": ("/account", 800),
+    "account": ("/account", 840),
 }
 FOCUSED = "document.activeElement.textContent.trim()"
 # Records are saved once a second: the page is loaded until it has them.
@@ -121,8 +123,8 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
     server = AsgiServer(made.parts.site, "127.0.0.1", port)
     await server.start()
     async with made.service.engine.begin() as connection:
-        await connection.execute(sql(emptying("sign_in_failure")))
-    yield Site(url, *await _create_data(made, api, f"{port}@shop.example"))
+        await connection.execute(sql(emptying(TABLES)))
+    yield Site(url, *await _create_data(made, api))
     await server.stop()
     await made.close()
     assert made.parts.provider is not None
@@ -130,7 +132,7 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
 
 
 async def _create_data(
-    made: Dashboard, api: Api, email: str
+    made: Dashboard, api: Api
 ) -> tuple[Mapping[str, str], Mapping[str, Iterable[Cookie]]]:
     """Create data for every page, and members: return route parameters and cookies."""
     organization = api.an_organization("Shop")
@@ -142,16 +144,19 @@ async def _create_data(
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
     _book_fees(api, app, swap)
     owner, with_factor = made.browser(), made.browser()
-    await owner.join(api.invite(organization), email)
+    await owner.join(api.invite(organization, name=ADA), ADA)
     await owner.submit(f"/apps/{app}/bench/join", {}, page="/organization")
-    await with_factor.join(api.invite(organization), f"factor-{email}")
+    await with_factor.join(api.invite(organization, name=BEN), BEN)
     await switch_on(made, with_factor)
-    link = await made.parts.make_sign_in_link(email)
+    link = await made.parts.make_sign_in_link(ADA)
     assert link is not None
     ids = {
         **{"app_id": app, "swap_id": swap, "webhook_id": hook, "message_id": message},
-        **{"link": link.partition("token=")[2], "invitation": api.invite(organization)},
-        **{"with_factor": f"factor-{email}", "key_id": key},
+        **{
+            "link": link.partition("token=")[2],
+            "invitation": api.invite(organization, name="the shop's agency"),
+        },
+        **{"with_factor": BEN, "key_id": key, "organization_id": organization},
     }
     visitors = {
         OWNER: owner,
@@ -375,12 +380,14 @@ async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) 
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/apps/{site.app}/requests")
         await page.until(RECORDED)
+        is_cut = await page.value(CUT)
         found = await violations(page)
         await _save_guide_picture(page, "requests", height=560)
         await page.value("document.querySelector('main tbody a[href*=request_id]').click()")
         await page.until("!!document.querySelector('main pre')")
         found += await violations(page)
 
+    assert is_cut is False
     assert found == []
 
 
@@ -415,12 +422,17 @@ async def test_a_narrow_menu_shows_the_current_entry(site: Site, tmp_path: Path)
 
 
 @pytest.mark.skipif(not GUIDE, reason="makes pictures alone: GUIDE_PICTURES names no folder")
-async def test_other_pages_have_pictures(site: Site, tmp_path: Path) -> None:
+async def test_other_pages_have_pictures(api: Api, site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
+    organization = site.ids["organization_id"]
+    invitation = api.invite(organization, "developer", name="cleo@shop.example")
+    api.order(f"/apps/{site.app}/webhooks", {"url": "http://127.0.0.1:9998/orders"})
     async with opened(BROWSER, tmp_path, "about:blank") as page:
         await look(page, "light", WIDE)
-        await show(page, f"{site.url}/join?invitation={site.ids['invitation']}")
-        await _save_guide_picture(page, "join", height=720)
+        await show(page, f"{site.url}/sign-in")
+        await _save_guide_picture(page, "sign-in", height=720)
+        await show(page, f"{site.url}/join?invitation={invitation}")
+        await _save_guide_picture(page, "join", height=760)
         await sign_in(page, site)
         for name, (route, height) in PICTURED.items():
             await show(page, site.url + route.format_map(site.ids))

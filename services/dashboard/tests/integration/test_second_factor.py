@@ -16,6 +16,7 @@ import httpx
 import pyotp
 import pytest
 
+from services.dashboard.tests.conftest import TABLES
 from services.dashboard.tests.screens import BY_LINK
 from services.dashboard.tests.shop import PASSWORD, SEALING_KEY, Api, Browser, Dashboard
 from swap_dashboard.adapters.device_codes import TimeCodes
@@ -25,7 +26,7 @@ from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing, Unreadable
 from tests.plugins.internal_port import internal_port
-from tests.plugins.postgres import Database
+from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.screens import AXE, WIDE, look
@@ -374,9 +375,10 @@ async def site(database: Database, api: Api) -> AsyncIterator[tuple[str, str]]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     made = Dashboard(database, api, public_url=url)
-    browser, email = made.browser(), f"{port}@shop.example"
-    await browser.join(api.invite(api.an_organization("Shop")), email)
-    link = await made.parts.make_sign_in_link(email)
+    async with made.service.engine.begin() as connection:
+        await connection.execute(sql(emptying(TABLES)))
+    await made.browser().join(api.invite(api.an_organization("Shop"), name=ADA), ADA)
+    link = await made.parts.make_sign_in_link(ADA)
     assert link is not None
     server = AsgiServer(made.parts.site, "127.0.0.1", port)
     await server.start()
@@ -390,6 +392,7 @@ async def guide_picture(page: Page) -> None:
     if not GUIDE:
         return
     await look(page, "light", WIDE)
+    await page.value("document.activeElement.blur()")
     area = {"x": 0, "y": 0, "width": WIDE, "height": 520, "scale": 1}
     shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
     (Path(GUIDE) / "factor.webp").write_bytes(base64.b64decode(shot["data"]))

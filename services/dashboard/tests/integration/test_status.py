@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import httpx
 import psycopg
@@ -14,22 +15,28 @@ import pytest
 
 from services.dashboard.tests.screens import STATUS
 from services.dashboard.tests.shop import Api, Dashboard
+from swap_dashboard.adapters.status_api import HttpStatusApi
 from swap_dashboard.adapters.status_history import PostgresStatusHistory
 from swap_dashboard.domain.status import Trouble
+from swap_dashboard.ports import ApiUnavailable
+from swap_dashboard.usecases.record_status import CACHE_DURATION
 from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, WIDE, look
+from tests.support.screens import AXE, WIDE, look, show
 from tests.support.walks import Walk
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
 GUIDE = os.environ.get("GUIDE_PICTURES")
+PICTURE_HEIGHT = 1330
 NOW = datetime.now(UTC)
 SEED = """
 DELETE FROM chain_watcher.watch_cursor;
 DELETE FROM settler.inventory;
+DELETE FROM settler.stuck_report;
+INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 0, now()), ('BASE_DEVNET', 0, now());
 INSERT INTO chain_watcher.watch_cursor
     (network, number, hash, parent_hash, time, finalized_number, start_number, checked_number)
 VALUES ('ETHEREUM_DEVNET', 21034567, '0x01', '0x00', now(), 9, 0, 9),
@@ -94,9 +101,10 @@ async def test_public_status_route_needs_no_key_and_has_no_amounts(api: Api, see
 
     networks = {one["name"]: one for one in answer.json()["data"]["networks"]}
     assert networks["ETHEREUM_DEVNET"]["liquidity"] == "partial"
+    assert networks["ETHEREUM_DEVNET"]["display_name"] == "Ethereum"
     assert set(networks["ETHEREUM_DEVNET"]) == {
-        "name", "head", "head_at", "lag_seconds", "liquidity", "payouts", "new_swaps",
-        "stuck_swaps",
+        "name", "display_name", "head", "head_at", "lag_seconds", "liquidity", "payouts",
+        "new_swaps", "stuck_swaps",
     }  # fmt: skip
 
 
@@ -109,7 +117,7 @@ async def test_status_page_needs_no_session_and_shows_the_records(
 
     assert page.status_code == 200
     assert "set-cookie" not in page.headers
-    for words in ("ETHEREUM_DEVNET", "limited", "Blocks are read late", "21,034,567"):
+    for words in ("Ethereum", "limited", "Blocks are read late", "21,034,567"):
         assert words in page.text, words
     assert "30 days" in page.text
 
@@ -122,6 +130,28 @@ async def test_new_trouble_is_shown_before_it_is_stored(
     assert await history.incidents(NOW - timedelta(days=1)) == []
     assert "All systems operational." not in page
     assert "open incident" in page
+
+
+async def test_networks_have_their_names_also_while_the_api_is_away(
+    dashboard: Dashboard,
+    history: PostgresStatusHistory,
+    seeded: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("ETHEREUM_DEVNET", "GONE")  # the other one has left the catalogue
+    await history.record({name: {Trouble.STOPPED} for name in names}, NOW - timedelta(hours=2))
+    await history.record({name: set() for name in names}, NOW - timedelta(hours=1))
+    shown = (await dashboard.browser().get("/status")).text
+    monkeypatch.setattr(HttpStatusApi, "networks", AsyncMock(side_effect=ApiUnavailable))
+    dashboard.ahead += CACHE_DURATION
+
+    away = (await dashboard.browser().get("/status")).text
+
+    assert "The service does not answer right now" in away
+    for page in (shown, away):
+        assert "Ethereum" in page
+        assert "ETHEREUM_DEVNET" not in page
+        assert "GONE" in page
 
 
 async def test_ended_trouble_is_not_shown_as_open(
@@ -165,6 +195,12 @@ async def url(
             later = at + timedelta(seconds=60 * minute - 3600)
             await history.record({"": set(), "ETHEREUM_DEVNET": troubles}, later)
             await history.record({"BASE_DEVNET": {Trouble.SLOW} if ago == 9 else set()}, later)
+        good: set[Trouble] = set()
+        networks = {"ETHEREUM_DEVNET": good, "BASE_DEVNET": good}
+        await history.record(networks, later + timedelta(minutes=1))
+    # A day is recorded almost whole.
+    async with made.service.engine.begin() as connection:
+        await connection.execute(sql("UPDATE status_day SET minutes = minutes + 1300"))
     await made.parts.status.record()
     server = AsgiServer(made.parts.site, "127.0.0.1", port)
     await server.start()
@@ -173,11 +209,18 @@ async def url(
     await made.close()
 
 
-async def guide_picture(page: Page) -> None:
+async def guide_picture(page: Page, url: str) -> None:
     """Write the image of docs/dashboard.md."""
     await look(page, "light", WIDE)
-    area = {"x": 0, "y": 0, "width": WIDE, "height": 800, "scale": 1}
-    shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
+    await show(page, url)  # from its top, without the focus of the walk
+    area = {"x": 0, "y": 0, "width": WIDE, "height": PICTURE_HEIGHT, "scale": 1}
+    shot = await page.send(
+        "Page.captureScreenshot",
+        format="webp",
+        quality=60,
+        clip=area,
+        captureBeyondViewport=True,
+    )
     (Path(str(GUIDE)) / "status.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
@@ -191,7 +234,7 @@ async def test_status_page_passes_the_screen_checks(url: str, tmp_path: Path) ->
         walk = Walk(page, site, ids={"": {}})
         await walk.over(STATUS)
         if GUIDE:
-            await guide_picture(page)
+            await guide_picture(page, url)
         complaints = list(page.complaints)
 
     assert not walk.faults, walk.report

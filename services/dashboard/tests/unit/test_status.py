@@ -26,6 +26,7 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def a_network(**changes: Any) -> NetworkStatus:
     values: dict[str, Any] = {
         "name": "A",
+        "display_name": "Network A",
         "head": 7,
         "lag": timedelta(seconds=3),
         "liquidity": "available",

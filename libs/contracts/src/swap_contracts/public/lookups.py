@@ -85,6 +85,7 @@ class NetworkStatusModel(PublicModel):
     """How one network is followed, and what can be paid there."""
 
     name: str
+    display_name: str
     head: int | None  # the newest block that was looked at; null before the first
     head_at: datetime | None
     lag_seconds: int | None  # how old that block is
@@ -101,6 +102,7 @@ class PublicNetworkStatusModel(PublicModel):
     """How one network is, for everybody."""
 
     name: str
+    display_name: str
     head: int | None  # the newest block that was looked at; null before the first
     head_at: datetime | None
     lag_seconds: int | None  # how old that block is

@@ -35,14 +35,15 @@ class HttpStatusApi:
 
 
 def _to_status(one: Mapping[str, Any]) -> NetworkStatus:
+    """Return the state of a network. An api of an earlier version omits some of its fields."""
     lag = one["lag_seconds"]
     return NetworkStatus(
         name=one["name"],
+        display_name=one.get("display_name", one["name"]),
         head=one["head"],
         lag=None if lag is None else timedelta(seconds=lag),
         liquidity=one["liquidity"],
         is_stopped=one["payouts"] == "stopped",
-        # An api of an earlier version does not have it.
         is_closed=one.get("new_swaps") == "closed",
         stuck_swaps=one["stuck_swaps"],
     )

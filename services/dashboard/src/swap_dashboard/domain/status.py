@@ -39,6 +39,7 @@ class NetworkStatus:
     """One network as the api reports it."""
 
     name: str
+    display_name: str
     head: int | None
     lag: timedelta | None  # None before the first block
     liquidity: str  # available, partial or none

@@ -23,6 +23,11 @@ COMPLETED: Final = "completed"
 # An unpaid swap is no failure of a payment.
 CLOSED: Final = (COMPLETED, "failed", "refunded")
 ENDED: Final = (COMPLETED, "failed", "refunded", "expired")
+# Not broken after "Last" in a narrow column.
+PERIODS: Final = {
+    "day": "Last\N{NO-BREAK SPACE}24 hours",
+    "week": "Last\N{NO-BREAK SPACE}7 days",
+}
 LIVE: Final = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
 App = Mapping[str, Any]
 
@@ -87,8 +92,7 @@ class HomePages:
             "live": [_swaps(path, figures.data["live"].get(one, 0), status=one) for one in LIVE],
             "live_statuses": LIVE,
             "periods": [
-                rows_of(path, figures.data[name], title)
-                for name, title in (("day", "Last 24 hours"), ("week", "Last 7 days"))
+                rows_of(path, figures.data[name], title) for name, title in PERIODS.items()
             ],
             "days": [day_of(path, day) for day in days.data],
             "fees": [fees_of(path, one) for one in fees],
@@ -178,7 +182,7 @@ def steps_of(
     endpoints = hooks or []
     creating = "bench" if has_bench and app["environment"] == "test" else "swaps"
     return [
-        Step("Make an API key", f"{path}/keys", any(key["revoked_at"] is None for key in keys)),
+        Step("Create an API key", f"{path}/keys", any(key["revoked_at"] is None for key in keys)),
         Step("Add a webhook endpoint", f"{path}/webhooks", bool(endpoints)),
         Step("Create a first swap", f"{path}/{creating}", figures["newest_at"] is not None),
         Step(

@@ -89,6 +89,7 @@ class StatusPages:
         self._read_status = read_status
         self._history = history
         self._clock = clock
+        self._names: dict[str, str] = {}  # the last known, also while the api is away
 
     def routes(self) -> Sequence[BaseRoute]:
         return [Route("/status", self.show)]
@@ -99,6 +100,7 @@ class StatusPages:
         days = await self._history.days(now - HISTORY)
         incidents = await self._history.incidents(now - HISTORY)
         listed = networks or ()
+        self._names |= {one.name: one.display_name for one in listed}
         present = _present_troubles(networks)
         values = {
             "title": "Status",
@@ -108,12 +110,21 @@ class StatusPages:
             "route_state": route_state,
             "route_tones": ROUTES,
             "stuck": sum(one.stuck_swaps or 0 for one in listed),
-            "open": [_shown_incident(one, now) for one in _open_incidents(incidents, present, now)],
-            "past": [_shown_incident(one, now) for one in incidents if one.ended_at is not None],
+            "open": [
+                self._shown_incident(one, now) for one in _open_incidents(incidents, present, now)
+            ],
+            "past": [
+                self._shown_incident(one, now) for one in incidents if one.ended_at is not None
+            ],
             "service_share": to_good_share([one for one in days if one.network == SERVICE]),
             "at": now,
         }
         return self._pages.render("status.html", values, headers=CACHED)
+
+    def _shown_incident(self, one: Incident, now: datetime) -> ShownIncident:
+        where = self._names.get(one.network, one.network) or "All networks"
+        lasted = length((one.ended_at or now) - one.began_at)
+        return ShownIncident(where, TROUBLE_NAMES[one.trouble], one.began_at, one.ended_at, lasted)
 
 
 def _present_troubles(
@@ -146,7 +157,7 @@ def _is_open(one: Incident, present: Collection[tuple[str, Trouble]] | None) -> 
 def _shown_network(one: NetworkStatus, days: Sequence[StatusDay], today: date) -> ShownNetwork:
     own = {day.day: day for day in days if day.network == one.name}
     return ShownNetwork(
-        name=one.name,
+        name=one.display_name,
         status=one,
         lag="\N{EN DASH}" if one.lag is None else length(one.lag),
         liquidity=LIQUIDITY.get(one.liquidity, (one.liquidity, "quiet")),
@@ -164,9 +175,3 @@ def _shown_day(own: dict[date, StatusDay], day: date) -> ShownDay:
         return ShownDay(day, "good", f"{day}: no incident")
     tone = "bad" if found.bad_minutes >= BAD_MINUTES else "warning"
     return ShownDay(day, tone, f"{day}: {found.bad_minutes} bad minutes of {found.minutes}")
-
-
-def _shown_incident(one: Incident, now: datetime) -> ShownIncident:
-    where = one.network or "All networks"
-    lasted = length((one.ended_at or now) - one.began_at)
-    return ShownIncident(where, TROUBLE_NAMES[one.trouble], one.began_at, one.ended_at, lasted)

@@ -13,12 +13,18 @@ const shown = (value, unit) => {
 
 // The top of an axis: a round number, so that the highest line of the grid is above the data.
 const TOPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
-const topOf = (high, isCount) => {
+const topOf = (high, unit) => {
   if (!(high > 0)) return 1;
+  if (unit === "s") {
+    const step = TIME_STEPS.find((one) => high / one <= 4) ?? TIME_STEPS.at(-1);
+    return Math.ceil(high / step) * step;
+  }
   const size = 10 ** Math.floor(Math.log10(high));
   const top = size * TOPS.find((one) => one * size >= high);
-  return isCount ? Math.ceil(top) : top;
+  return unit === "" ? Math.ceil(top) : top;
 };
+// Seconds that are round in minutes and hours: a third of a minute is not.
+const TIME_STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400];
 // Counts have no halves.
 const COUNT_STEPS = [1, 2, 5].flatMap((one) => [0, 1, 2, 3, 4, 5, 6].map((zeros) => one * 10 ** zeros))
   .sort((one, other) => one - other);
@@ -72,7 +78,7 @@ const draw = (figure) => {
     font: `11px ${color("--sans")}`,
   };
   const unit = figure.dataset.unit || "";
-  const isCount = unit === "";
+  const steps = { "": COUNT_STEPS, s: TIME_STEPS }[unit];
   const format = Number(figure.dataset.step) < DAY ? hour : day;
   const moment = (seconds) => format.format(new Date(seconds * 1000));
   const options = {
@@ -82,12 +88,12 @@ const draw = (figure) => {
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: {
       x: { range: (_, low, high) => [low - figure.dataset.step / 2, high + figure.dataset.step / 2] },
-      y: { range: (_, low, high) => [0, Number(figure.dataset.top) || topOf(high, isCount)] },
+      y: { range: (_, low, high) => [0, Number(figure.dataset.top) || topOf(high, unit)] },
     },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     axes: [
       { ...axis, grid: { show: false }, size: 34, gap: 11, values: (_, splits) => splits.map(moment) },
-      { ...axis, size: 56, ...(isCount && { incrs: COUNT_STEPS }), values: (_, splits) => splits.map((value) => shown(value, unit)) },
+      { ...axis, size: 56, ...(steps && { incrs: steps }), values: (_, splits) => splits.map((value) => shown(value, unit)) },
     ],
     padding: [8, 8, 0, 0],
     series: [{}, ...drawn],

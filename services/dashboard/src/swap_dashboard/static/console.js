@@ -18,5 +18,7 @@ document.addEventListener("submit", (event) => {
   button.textContent = "Sending …";
 });
 
-// Scroll the current link of a long row into view.
-document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// Scroll the current link of a long row into view: on a phone the menu is wider than the screen.
+// Elsewhere it is a column, and the page begins at its top.
+if (matchMedia("(max-width: 48rem)").matches)
+  document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -17,7 +17,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Scroll the current link of a long row into view: on a phone the menu is wider than the screen.
-document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// Elsewhere it is a column, and the page begins at its top.
+if (matchMedia("(max-width: 48rem)").matches)
+  document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // A password that is chosen may be read before it is sent. Without this script it stays hidden.
 document.querySelectorAll("[data-reveal]").forEach((button) => {

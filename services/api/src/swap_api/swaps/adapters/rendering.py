@@ -173,7 +173,7 @@ class JsonRendering:
         return orjson.dumps(render_located(network, transaction_hash, located, head))
 
     def status(
-        self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
+        self, networks: Sequence[Network], states: Mapping[str, NetworkState], *, at: datetime
     ) -> bytes:
         return render_status(networks, states, at=at)
 

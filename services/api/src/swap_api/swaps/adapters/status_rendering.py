@@ -9,23 +9,25 @@ from typing import Any, Final
 import orjson
 
 from swap_api.swaps.decide.network_states import NetworkState
+from swap_domain.catalogue import Network
 
 SECOND: Final = timedelta(seconds=1)
 
 
 def render_status(
-    networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
+    networks: Sequence[Network], states: Mapping[str, NetworkState], *, at: datetime
 ) -> bytes:
     """Return a StatusModel with every network, also one that nothing is known of."""
     nothing = NetworkState()
-    states_of_networks = [_network(name, states.get(name, nothing), at) for name in networks]
+    states_of_networks = [_network(one, states.get(one.name, nothing), at) for one in networks]
     return orjson.dumps({"networks": states_of_networks})
 
 
-def _network(name: str, state: NetworkState, at: datetime) -> dict[str, Any]:
+def _network(network: Network, state: NetworkState, at: datetime) -> dict[str, Any]:
     head_at = state.head_at
     return {
-        "name": name,
+        "name": network.name,
+        "display_name": network.display_name,
         "head": state.head,
         "head_at": None if head_at is None else head_at.isoformat(),
         "lag_seconds": None if head_at is None else max((at - head_at) // SECOND, 0),

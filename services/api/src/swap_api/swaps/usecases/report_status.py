@@ -28,6 +28,6 @@ class ReportStatus:
         :raises Unavailable: when Postgres is away.
         """
         is_seen = caller.environment == self._catalogue.environment
-        networks = list(self._catalogue.networks) if is_seen else []
+        networks = list(self._catalogue.networks.values()) if is_seen else []
         states = await self._states.current()
         return self._rendering.status(networks, states, at=self._clock())

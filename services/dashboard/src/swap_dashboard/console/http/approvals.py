@@ -106,7 +106,7 @@ class ApprovalPages(OrderingPages):
         found = await list_proposals(visitor.api, **position, limit=PAGE_SIZE + 1)
         listed = found.rows[:PAGE_SIZE]
         rows = [_row(one, visitor.session) for one in listed]
-        columns = ("Order", "What", "Why two", "Reason", "Ordered by", "When", "Ends")
+        columns = ("Order", "What", "Reason", "Ordered by", "When", "Ends")
         view = View(
             title="Approvals",
             about="Orders that put much at stake wait here until a different operator approves.",
@@ -190,7 +190,6 @@ def _row(one: Mapping[str, Any], session: OperatorSession) -> Sequence[Cell]:
     return [
         link(describe(one["action"]), f"/approvals/{one['service']}/{one['id']}"),
         document({**one["target"], **_ordered(one)}),
-        whole(one["why"]),
         whole(one["reason"]),
         plain(f"{one['proposed_by']}{own}"),
         moment(one["proposed_at"]),
@@ -219,8 +218,8 @@ def _state(one: Mapping[str, Any]) -> tuple[str, Cell]:
 
 
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
-    target = [(label(name), document(value)) for name, value in one["target"].items()]
-    body = [(label(name), document(value)) for name, value in _ordered(one).items()]
+    target = [(label(name), _value(name, value)) for name, value in one["target"].items()]
+    body = [(label(name), _value(name, value)) for name, value in _ordered(one).items()]
     return [
         ("Order", route(one["action"])),
         *target,
@@ -233,6 +232,10 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
         ("Proposal", code(one["id"])),
         ("Service", plain(one["service"].replace("_", "-"))),
     ]
+
+
+def _value(name: str, value: Any) -> Cell:
+    return moment(value) if name.endswith("_at") and value else document(value)
 
 
 def _ordered(one: Mapping[str, Any]) -> Mapping[str, Any]:

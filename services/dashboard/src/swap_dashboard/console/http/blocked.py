@@ -69,7 +69,7 @@ class BlockedPages(OrderingPages):
         one = find_row(content["blocked"], address=query.get("address", ""), network=network)
         form = OrderForm(
             "/blocked/lift",
-            "Let it go",
+            "Unblock the address",
             fields=[
                 Field("addresses", "", value=str(one["address"]), kind="hidden"),
                 Field("network", "", value=str(one["network"] or ""), kind="hidden"),

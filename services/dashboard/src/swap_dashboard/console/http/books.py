@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -63,7 +64,7 @@ class BookPages(ConsolePages):
         view = View(
             title="Balances",
             about="What the ledger holds, what is owed to swaps, and what each Treasury had at a "
-            "final block.",
+            "final block. Amounts are in the token of their row.",
             parts=parts,
         )
         return self._layout.page(view, visitor, section="balances")
@@ -103,16 +104,21 @@ class BookPages(ConsolePages):
 def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     held, owed = int(one["held_base_units"]), int(one["owed_base_units"])
     treasury = one["treasury_base_units"]
-    free = {**one, "free": str(held - owed)}
     return [
         plain(one["network"]),
         token_of(units, one),
-        amount_of(units, one, "held_base_units"),
-        amount_of(units, one, "owed_base_units"),
-        amount_of(units, free, "free"),
-        plain("not read yet") if treasury is None else amount_of(units, one, "treasury_base_units"),
+        _counted(one, units, held),
+        _counted(one, units, owed),
+        _counted(one, units, held - owed),
+        plain("not read yet") if treasury is None else _counted(one, units, treasury),
         _cover(owed, treasury),
     ]
+
+
+def _counted(one: Mapping[str, Any], units: Units, base_units: str | int) -> Cell:
+    """Return an amount without its unit, which the column beside it has: four fit no page."""
+    cell = amount_of(units, {**one, "base_units": base_units})
+    return replace(cell, unit="") if cell.unit == token_of(units, one).text else cell
 
 
 def _cover(owed: int, treasury: str | None) -> Cell:

@@ -246,7 +246,7 @@ def _set_form(units: Units) -> OrderForm:
     networks = [(name, name) for name in units.networks]
     return OrderForm(
         "/caps/set",
-        "Set it",
+        "Set the cap",
         fields=[
             Field("network", "Network", kind="select", options=networks),
             Field("token", "Token", placeholder="Address; empty: all", is_required=False),
@@ -272,9 +272,9 @@ def _hidden(one: Mapping[str, Any]) -> Sequence[Field]:
 
 def _change_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [*_limit_fields(str(one["units"]), str(one["seconds"])), *_hidden(one)]
-    return OrderForm("/caps/set", "Change it", fields)
+    return OrderForm("/caps/set", "Change the cap", fields)
 
 
 def _lift_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [*_hidden(one), Field("set_at", "", value=str(one["set_at"]), kind="hidden")]
-    return OrderForm("/caps/lift", "Lift it", fields, is_danger=True)
+    return OrderForm("/caps/lift", "Lift the cap", fields, is_danger=True)

@@ -173,7 +173,7 @@ def _forms(one: Mapping[str, Any]) -> Sequence[OrderForm]:
     units = Field("base_units", "", value=str(one["base_units"]), kind="hidden")
     pay = OrderForm(
         f"{where}/pay",
-        "Pay it",
+        "Pay the balance",
         fields=[Field("to_address", "Address of its owner", placeholder="0x…"), units],
         about="All of it is sent on its network to its owner.",
         question=OWNER_QUESTION,
@@ -182,7 +182,7 @@ def _forms(one: Mapping[str, Any]) -> Sequence[OrderForm]:
         return (pay,)
     attach = OrderForm(
         f"{where}/attach",
-        "Attach it",
+        "Attach to the swap",
         fields=[Field("swap_id", "Swap that it was meant for"), units],
         about="It becomes an ordinary deposit of the swap.",
         question=OWNER_QUESTION,

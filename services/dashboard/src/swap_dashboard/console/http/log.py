@@ -27,7 +27,8 @@ from swap_dashboard.console.http.view import (
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 EACH_MAX: Final = 50
-COLUMNS: Final = ("When", "Operator", "Order", "Outcome", "Reason", "Parameters", "Service")
+OPERATOR: Final = "operator"  # the role of most who order; a service has another
+COLUMNS: Final = ("When", "Operator", "Order", "Outcome", "Reason", "Parameters")
 TONES: Final = {"done": "good", "refused": "bad", "proposed": "warning", "failed": "bad"}
 
 
@@ -76,12 +77,13 @@ def _next_page(service: ServiceName | None, rows: Sequence[Mapping[str, Any]]) -
 def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
     detail = f": {one['detail']}" if one["detail"] else ""
     parameters = json.dumps(one["parameters"], ensure_ascii=False) if one["parameters"] else ""
+    role = "" if one["role"] == OPERATOR else f" ({one['role']})"
+    service = str(one["service"]).replace("_", "-")
     return [
         moment(one["at"]),
-        plain(f"{one['operator']} ({one['role']})"),
-        route(one["action"]),
+        plain(f"{one['operator']}{role}"),
+        route(f"{service} {one['action']}"),
         Cell(f"{one['outcome']}{detail}", "outcome", tone=TONES.get(one["outcome"], "quiet")),
         whole(one["reason"]),
         Cell(parameters, "json") if parameters else plain(None),
-        plain(str(one["service"]).replace("_", "-")),
     ]

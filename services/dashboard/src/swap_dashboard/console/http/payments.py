@@ -80,7 +80,7 @@ class PaymentPages(OrderingPages):
         one = find_row(content["waiting"], intent_id=to_id(request.path_params["id"]))
         form = OrderForm(
             f"/payments/queue/{one['intent_id']}/pass",
-            "Let it pass",
+            "Let the payment pass",
             about="It leaves although its caps are used up, and counts under them.",
         )
         part = Part("Payment", facts=_queue_facts(one, units), forms=[form])
@@ -120,7 +120,7 @@ class PaymentPages(OrderingPages):
         base_units = Field("base_units", "", value=str(one["base_units"]), kind="hidden")
         form = OrderForm(
             f"{where}/pay",
-            "Pay it",
+            "Pay the fee",
             fields=[Field("to_address", "Address of the partner", placeholder="0x…"), base_units],
             about="All that is owed to the app in this token is paid.",
             question="How is the address known",
@@ -241,14 +241,14 @@ def _order_forms(networks: Sequence[str]) -> Sequence[OrderForm]:
     where = Field("network", "Network", kind="select", options=[(name, name) for name in networks])
     reconcile = OrderForm(
         "/payments/explain",
-        "Explain it",
+        "Explain the transaction",
         fields=[where, Field("transaction_hash", "Transaction", placeholder="0x…")],
         about="A final transaction that paid what the settler was to pay.",
         question="What happened",
     )
     sweep = OrderForm(
         "/payments/sweep",
-        "Sweep it",
+        "Sweep the address",
         fields=[
             where,
             Field("address", "Deposit address", placeholder="0x…"),

@@ -70,7 +70,7 @@ class RecoveryPages(OrderingPages):
         one = find_row(content.get("retained") or (), id=request.path_params["id"])
         form = OrderForm(
             f"/recovery/retained/{one['id']}/release",
-            "Release",
+            "Release the hold",
             about="A deposit is held no longer for which a forgotten swap may have been paid.",
             question="Why was nothing paid for it",
         )
@@ -128,7 +128,7 @@ def _recovery(one: Mapping[str, Any]) -> Part:
     is_open = one["state"] == "open"
     form = OrderForm(
         f"/recovery/{one['id']}/finish",
-        "End it",
+        "End the recovery",
         about=FINISH_WARNING,
         is_danger=True,
         question="Why can nothing be paid twice",

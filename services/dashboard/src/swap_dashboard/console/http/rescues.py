@@ -110,7 +110,7 @@ class RescuePages(OrderingPages):
         returnable = [one for one in transfers if _is_returnable(one)]
         if returnable:
             form = _form(_href(network, text), returnable)
-            parts.append(Part("Return it", forms=[form]))
+            parts.append(Part("Return a transfer", forms=[form]))
         view = View(
             title="What a transaction brought",
             about=f"{text} on {network}",
@@ -208,7 +208,7 @@ def _proposal_row(one: Mapping[str, Any]) -> Sequence[Cell]:
         code(one["order"]["to_address"]),
         plain(one["proposed_by"]),
         moment(one["proposed_at"]),
-        link("Look at it", f"/approvals/{one['service']}/{one['id']}"),
+        link("Open the proposal", f"/approvals/{one['service']}/{one['id']}"),
     ]
 
 
@@ -254,7 +254,7 @@ def _form(where: str, returnable: Sequence[Mapping[str, Any]]) -> OrderForm:
     options = [(name, "{} from {}".format(*name.split(" ", 1))) for name in names]
     return OrderForm(
         f"{where}/order",
-        "Return it",
+        "Return the transfer",
         fields=[
             Field("transfer", "Token and sender", kind="select", options=options),
             Field("to_address", "Address of its owner", placeholder="0x…"),

@@ -223,7 +223,7 @@ def _stop_form(names: Sequence[str]) -> OrderForm:
 def _lift_form(one: Mapping[str, Any]) -> OrderForm:
     fields = [Field(name, "", value=str(one[name]), kind="hidden") for name in ("kind", "at")]
     fields.append(Field("network", "", value=str(one["network"]), kind="hidden"))
-    return OrderForm("/stops/lift", "Lift it", fields, question="Why is it safe to resume")
+    return OrderForm("/stops/lift", "Lift the stop", fields, question="Why is it safe to resume")
 
 
 def _network(one: Mapping[str, Any]) -> Sequence[Cell]:
