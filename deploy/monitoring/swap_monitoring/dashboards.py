@@ -221,6 +221,15 @@ MONEY: Final = Dashboard(
             "Waiting",
             (
                 lines(
+                    "Open swaps",
+                    ("max by (status) (swap_settler_open_swaps)", "{{status}}"),
+                ),
+                lines(
+                    "Oldest open swap",
+                    ("max by (status) (swap_settler_open_swaps_oldest_seconds)", "{{status}}"),
+                    unit="s",
+                ),
+                lines(
                     "Oldest unsettled deposit",
                     (
                         "max by (network) (swap_settler_unsettled_deposits_oldest_seconds)",

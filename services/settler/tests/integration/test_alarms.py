@@ -201,6 +201,13 @@ def measured(name: str, network: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(f"swap_settler_{name}", {"network": network, **labels})
 
 
+def open_swaps(status: str) -> tuple[float | None, float | None]:
+    """Return the number of swaps in a status, and the age of the oldest."""
+    names = "swap_settler_open_swaps", "swap_settler_open_swaps_oldest_seconds"
+    count, oldest = (REGISTRY.get_sample_value(name, {"status": status}) for name in names)
+    return count, oldest
+
+
 class TestWhatWaitsToBePaid:
     async def test_a_deposit_is_unsettled_until_its_swap_ends(self, world: World) -> None:
         await world.confirmed_swaps(2)
@@ -218,6 +225,22 @@ class TestWhatWaitsToBePaid:
         await backlogs(world)()
         assert measured("unsettled_deposits", SOURCE) == 0
         assert measured("unsettled_deposits_oldest_seconds", SOURCE) == 0
+        await with_status(world, "ls_transfer_pending")  # it agrees with the ledger
+
+    async def test_open_swaps_are_counted_by_status_with_the_age_of_the_oldest(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(2)
+        async with world.engine.begin() as connection:
+            await connection.execute(sql("UPDATE swap SET created_at = now() - interval '1 hour'"))
+
+        await backlogs(world)()
+
+        assert open_swaps("ls_transfer_pending") == (2, pytest.approx(3600, abs=60))
+        assert open_swaps("user_transfer_pending") == (0, 0)
+        await with_status(world, "completed")
+        await backlogs(world)()
+        assert open_swaps("ls_transfer_pending") == (0, 0)
         await with_status(world, "ls_transfer_pending")  # it agrees with the ledger
 
     async def test_a_refund_is_pending_from_its_decision_until_it_is_final(

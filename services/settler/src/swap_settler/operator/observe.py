@@ -11,7 +11,7 @@ import structlog
 from swap_domain.lifecycle import Status
 from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge
 from swap_settler.model.swap import Intent
-from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_settler.operator.decide.backlog import Backlog, Cover, OpenSwaps
 from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.decide.signer import EVERYWHERE, Signer
 
@@ -25,6 +25,11 @@ OLDEST_QUEUED = gauge(
     "settler_payments_waiting_oldest_seconds", "How long the first one does", ["network"]
 )
 QUEUE_TOO_SLOW = timedelta(minutes=30)
+OPEN_STATUSES = (Status.DEPOSIT_PENDING, Status.PAYOUT_PENDING, Status.REFUND_PENDING)
+OPEN = gauge("settler_open_swaps", "Swaps in a status that is not their last", ["status"])
+OLDEST_OPEN = gauge(
+    "settler_open_swaps_oldest_seconds", "Since when the oldest of them exists", ["status"]
+)
 # Alert: any.
 STUCK = gauge(
     "settler_stuck_swaps", "Swaps longer in a status than they may be: reads 0", ["status"]
@@ -94,6 +99,14 @@ def networks_listed(networks: Collection[str]) -> None:
     """Begin to count the failures of networks that may have none for long."""
     for failures in (EXTERNAL_NONCES, OVER_BUDGET):
         begin_at_zero(failures, networks)
+
+
+def open_swaps(found: Sequence[OpenSwaps]) -> None:
+    known = {one.status: one for one in found}
+    for status in OPEN_STATUSES:
+        one = known.get(status)
+        OPEN.labels(status.value).set(one.count if one else 0)
+        OLDEST_OPEN.labels(status.value).set(one.oldest.total_seconds() if one else 0)
 
 
 def stuck(status: Status, count: int, oldest: timedelta) -> None:

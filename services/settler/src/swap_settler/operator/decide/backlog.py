@@ -16,6 +16,15 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSwaps:
+    """How many swaps have a status that is not their last, and the age of the oldest of them."""
+
+    status: str
+    count: int
+    oldest: timedelta  # since it was created
+
+
+@dataclass(frozen=True, slots=True)
 class Cover:
     """One asset: what the ledger holds and owes, and what the Treasury had at a final block."""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Row, Statement, sql
-from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_settler.operator.decide.backlog import Backlog, Cover, OpenSwaps
 
 # Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
 # a join may read all deposits.
@@ -20,6 +20,14 @@ FROM (SELECT id, source_network FROM swap
 CROSS JOIN LATERAL (
     SELECT heard_at FROM deposit WHERE swap_id = swap.id AND is_booked) AS deposit
 GROUP BY swap.source_network
+""")
+# One query for each partial index of open swaps: all swaps are read where both statuses are in one.
+OPEN_SWAPS: Final = sql("""
+SELECT status, count(*) AS open, extract(epoch FROM now() - min(created_at)) AS seconds
+FROM swap WHERE status = 'user_transfer_pending' GROUP BY status
+UNION ALL
+SELECT status, count(*), extract(epoch FROM now() - min(created_at))
+FROM swap WHERE status IN ('ls_transfer_pending', 'pending_refund') GROUP BY status
 """)
 # A refund waits for its fee as a row of `refund_due`, and then for its payment to be final.
 REFUNDS: Final = sql("""
@@ -59,6 +67,12 @@ class PostgresBacklogs:
     async def refunds(self) -> Sequence[Backlog]:
         """Return the refunds that are not final, by network."""
         return await self._backlogs(REFUNDS)
+
+    async def open_swaps(self) -> Sequence[OpenSwaps]:
+        """Return the swaps without an end, by status; a status without any is absent."""
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(OPEN_SWAPS)
+        return [OpenSwaps(r.status, r.open, timedelta(seconds=int(r.seconds))) for r in rows]
 
     async def covers(self) -> Sequence[Cover]:
         """Return what is held and owed of each asset, and what the Treasury had of it."""

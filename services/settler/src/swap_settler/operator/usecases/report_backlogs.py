@@ -1,4 +1,4 @@
-"""Reports how long deposits and refunds wait, and whether the Treasuries cover what is owed."""
+"""Reports how long swaps, deposits and refunds wait, and whether Treasuries cover what is owed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class ReportBacklogs:
         self._networks = networks
 
     async def __call__(self) -> None:
+        observe.open_swaps(await self._backlogs.open_swaps())
         observe.unsettled(await self._backlogs.unsettled(), networks=self._networks)
         observe.refunds_pending(await self._backlogs.refunds(), networks=self._networks)
         observe.covers_measured(await self._backlogs.covers())
