@@ -22,6 +22,7 @@ RUNBOOKS = ROOT / "docs/runbooks"
 ALERTS = [(group, alert) for group in GROUPS for alert in group.alerts]
 EXPRESSIONS = {rule.name: rule.expr for group in GROUPS for rule in group.rules}
 QUOTED = re.compile(r"`([^`]+)`")
+COMMAND = re.compile(r"`(?:swapctl|kubectl|make|psql|curl) [^`]+`")
 LOGGED = re.compile(r"log lines? ((?:`[^`]+`(?:, | and )?)+)")
 
 
@@ -39,6 +40,7 @@ def test_every_alert_has_a_runbook(group: Group, alert: Alert) -> None:
     assert len(meaning.split()) > 4
     headings = [step.partition("**:")[0] for step in steps]
     assert headings == ["- **Look at", "- **Do", "- **Escalate"]
+    assert COMMAND.search(text), "a runbook names a command"
     assert alert.runbook_url(group.page).endswith(f"/{group.page}.md#{alert.name.lower()}")
 
 
