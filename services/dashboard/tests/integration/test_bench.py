@@ -128,7 +128,7 @@ class TestJoining:
         refused = await shop.submit(f"{shop.path}/join", {})
         created = await shop.submit(shop.path, GOOD)
 
-        assert "hand it over" not in page
+        assert "Enable the test bench" not in page
         assert (refused.status_code, created.status_code) == (422, 422)
         assert "This needs the role" in refused.text
         assert "This needs the role" in created.text

@@ -139,10 +139,13 @@ async def dashboard(database: Database, api: Api, tmp_path: Path) -> AsyncIterat
         await made.close()
 
 
-async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
+async def a_shop(
+    dashboard: Dashboard, api: Api, role: str = "owner", *, environment: str = "test"
+) -> Shop:
     """Create an organization with one object of each kind, and a signed-in member."""
     organization = api.an_organization(f"Shop {uuid4().hex}")
-    app, browser = api.an_app(organization), dashboard.browser()
+    app = api.an_app(organization, environment=environment)
+    browser = dashboard.browser()
     colleague = await a_colleague(dashboard, api, organization)
     await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
     hook = api.order(f"/apps/{app}/webhooks", {"url": URL})["id"]

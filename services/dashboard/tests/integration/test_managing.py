@@ -287,7 +287,7 @@ class TestOrganization:
 
         page = (await eve.get(f"/apps/{shop.app}/keys")).text
 
-        assert "Make a key" not in page
+        assert "Create a key" not in page
         assert "Any request may use it" in page
         assert "<textarea" not in page
         assert "Your role, viewer" in page
