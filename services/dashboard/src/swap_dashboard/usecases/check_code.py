@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_dashboard.adapters.second_factors import PostgresSecondFactors
 from swap_dashboard.domain.second_factor import code_hash, is_device_code, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
 from swap_dashboard.ports import Clock, Throttle
 from swap_dashboard.usecases.sign_in import RECOVERY_CODES_ALONE, SignInBlocked, SignInRefused
 
@@ -14,8 +15,8 @@ from swap_dashboard.usecases.sign_in import RECOVERY_CODES_ALONE, SignInBlocked,
 class CheckCode:
     def __init__(
         self,
-        factors: SecondFactors,
-        device_codes: DeviceCodes,
+        factors: PostgresSecondFactors,
+        device_codes: TimeCodes,
         throttle: Throttle,
         *,
         clock: Clock,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from swap_dashboard.adapters.second_factors import PostgresPendingSignIns
 from swap_dashboard.domain.throttling import FORGOTTEN_AFTER
-from swap_dashboard.factor_ports import PendingSignIns
 from swap_dashboard.ports import Clock, Sessions, Throttle
 
 
@@ -14,7 +14,7 @@ class ForgetOld:
         self,
         sessions: Sessions,
         throttle: Throttle,
-        pending: PendingSignIns,
+        pending: PostgresPendingSignIns,
         *,
         idle: timedelta,
         clock: Clock,

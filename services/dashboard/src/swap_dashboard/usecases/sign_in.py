@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Final
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.second_factors import PostgresPendingSignIns, PostgresSecondFactors
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
 from swap_dashboard.usecases.open_session import (
     Browser,
@@ -53,8 +53,8 @@ class FinishSignIn:
 
     def __init__(
         self,
-        factors: SecondFactors,
-        pending: PendingSignIns,
+        factors: PostgresSecondFactors,
+        pending: PostgresPendingSignIns,
         open_session: OpenSession,
         *,
         clock: Clock,

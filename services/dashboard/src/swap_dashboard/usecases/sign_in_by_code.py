@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
-from swap_dashboard.factor_ports import PendingSignIns
+from swap_dashboard.adapters.second_factors import PostgresPendingSignIns
 from swap_dashboard.ports import Accounts, Clock
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.open_session import (
@@ -23,7 +23,7 @@ class SignInByCode:
     def __init__(
         self,
         accounts: Accounts,
-        pending: PendingSignIns,
+        pending: PostgresPendingSignIns,
         check_code: CheckCode,
         open_session: OpenSession,
         *,
