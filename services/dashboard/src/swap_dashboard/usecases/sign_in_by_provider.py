@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.oidc import OpenIdProvider
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
-from swap_dashboard.domain.oidc import OidcRequest
-from swap_dashboard.oidc_ports import IdentityProvider, ProviderRefused
+from swap_dashboard.domain.oidc import OidcRequest, ProviderRefused
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import Browser
@@ -24,7 +24,7 @@ class SignInByProvider:
 
     def __init__(
         self,
-        provider: IdentityProvider,
+        provider: OpenIdProvider,
         accounts: Accounts,
         accept_invitation: AcceptInvitation,
         finish: FinishSignIn,
