@@ -50,7 +50,7 @@ from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.pay_wiring import Pay, build_pay
-from swap_dashboard.ports import Api, Bench, Clock, Passwords
+from swap_dashboard.ports import Api, Bench, Clock
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
@@ -138,7 +138,7 @@ class DashboardBuilder:
         service: Service,
         group: DashboardGroup,
         api: Api,
-        passwords: Passwords,
+        passwords: Argon2Passwords,
         *,
         bench: Bench | None = None,
     ) -> None:

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from swap_dashboard.domain.accounts import Account, Membership, Session
 from swap_dashboard.domain.refusals import RefusedRequest
-from swap_dashboard.domain.throttling import FailureCounter
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], UUID]
@@ -189,16 +188,6 @@ class Bench(Protocol):
     async def close(self) -> None: ...
 
 
-class Passwords(Protocol):
-    """Hashes passwords, and compares them slowly."""
-
-    async def hash(self, password: str) -> str: ...
-
-    async def matches(self, password_hash: str | None, password: str) -> bool:
-        """Take as long without a hash as with one."""
-        ...
-
-
 class Accounts(Protocol):
     async def add(self, account: Account, at: datetime) -> None:
         """
@@ -274,25 +263,3 @@ class Sessions(Protocol):
     async def end_all(self, account_id: UUID, *, but: UUID | None = None) -> int: ...
 
     async def forget_ended(self, at: datetime, idle_since: datetime) -> int: ...
-
-
-class SignInLinks(Protocol):
-    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None: ...
-
-    async def account_of(self, token_hash: bytes, at: datetime) -> str | None:
-        """Return the email that a link signs in, and leave the link as it is."""
-        ...
-
-    async def take(self, token_hash: bytes, at: datetime) -> UUID | None:
-        """Return the link's owner, the first time."""
-        ...
-
-
-class Throttle(Protocol):
-    async def begin(self, counted: Sequence[FailureCounter], at: datetime) -> datetime | None:
-        """Count an attempt as failed before it is made; return until when it is refused."""
-        ...
-
-    async def succeed(self, counted: Sequence[FailureCounter]) -> None: ...
-
-    async def forget(self, before: datetime) -> int: ...

@@ -83,12 +83,14 @@ class PostgresSignInLinks:
         await execute_alone(self._engine, statements.ADD_LINK, values)
 
     async def account_of(self, token_hash: bytes, at: datetime) -> str | None:
+        """Return the email that a link signs in, and leave the link as it is."""
         values = {"token_hash": token_hash, "at": at}
         async with reading(self._engine) as connection:
             email: str | None = await connection.scalar(statements.LINK_EMAIL, values)
         return email
 
     async def take(self, token_hash: bytes, at: datetime) -> UUID | None:
+        """Return the link's owner, the first time."""
         values = {"token_hash": token_hash, "at": at}
         row = (await execute_alone(self._engine, statements.TAKE_LINK, values)).one_or_none()
         return None if row is None else row.account_id

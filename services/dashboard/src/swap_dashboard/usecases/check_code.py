@@ -6,9 +6,10 @@ from uuid import UUID
 
 from swap_dashboard.adapters.device_codes import TimeCodes
 from swap_dashboard.adapters.second_factors import PostgresSecondFactors
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.second_factor import code_hash, is_device_code, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Clock, Throttle
+from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.sign_in import RECOVERY_CODES_ALONE, SignInBlocked, SignInRefused
 
 
@@ -17,7 +18,7 @@ class CheckCode:
         self,
         factors: PostgresSecondFactors,
         device_codes: TimeCodes,
-        throttle: Throttle,
+        throttle: PostgresThrottle,
         *,
         clock: Clock,
     ) -> None:

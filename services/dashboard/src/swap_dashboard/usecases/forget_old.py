@@ -3,8 +3,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swap_dashboard.adapters.second_factors import PostgresPendingSignIns
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.throttling import FORGOTTEN_AFTER
-from swap_dashboard.ports import Clock, Sessions, Throttle
+from swap_dashboard.ports import Clock, Sessions
 
 
 class ForgetOld:
@@ -13,7 +14,7 @@ class ForgetOld:
     def __init__(
         self,
         sessions: Sessions,
-        throttle: Throttle,
+        throttle: PostgresThrottle,
         pending: PostgresPendingSignIns,
         *,
         idle: timedelta,

@@ -9,11 +9,13 @@ from uuid import UUID
 
 from swap_dashboard import observe
 from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.second_factors import PostgresSecondFactors
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, Session
 from swap_dashboard.domain.second_factor import RECOVERY_CODES, code_hash, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
+from swap_dashboard.ports import Accounts, Clock, Sessions
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
@@ -38,9 +40,9 @@ class ManageSecondFactor:
     def __init__(
         self,
         accounts: Accounts,
-        passwords: Passwords,
+        passwords: Argon2Passwords,
         sessions: Sessions,
-        throttle: Throttle,
+        throttle: PostgresThrottle,
         *,
         factors: PostgresSecondFactors,
         device_codes: TimeCodes,

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.domain.accounts import AccountRefused, Session, check_password
-from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions
+from swap_dashboard.ports import Accounts, Clock, Sessions
 
 AGAIN = "Sign in by the provider again first: that was too long ago."
 HAS_ONE = "The account has a password. Enter the present one to change it."
@@ -15,7 +16,7 @@ class SetFirstPassword:
     """
 
     def __init__(
-        self, accounts: Accounts, passwords: Passwords, sessions: Sessions, *, clock: Clock
+        self, accounts: Accounts, passwords: Argon2Passwords, sessions: Sessions, *, clock: Clock
     ) -> None:
         self._accounts = accounts
         self._passwords = passwords

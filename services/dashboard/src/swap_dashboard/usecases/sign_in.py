@@ -7,11 +7,14 @@ from datetime import datetime
 from typing import Final
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.second_factors import PostgresPendingSignIns, PostgresSecondFactors
+from swap_dashboard.adapters.sessions import PostgresSignInLinks
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
+from swap_dashboard.ports import Accounts, Clock, NewToken
 from swap_dashboard.usecases.open_session import (
     Browser,
     OpenSession,
@@ -102,8 +105,8 @@ class SignIn:
     def __init__(
         self,
         accounts: Accounts,
-        passwords: Passwords,
-        throttle: Throttle,
+        passwords: Argon2Passwords,
+        throttle: PostgresThrottle,
         finish: FinishSignIn,
         *,
         clock: Clock,
@@ -140,7 +143,7 @@ class SignInByLink:
     """Sign a user in by a link that an operator made."""
 
     def __init__(
-        self, accounts: Accounts, links: SignInLinks, finish: FinishSignIn, *, clock: Clock
+        self, accounts: Accounts, links: PostgresSignInLinks, finish: FinishSignIn, *, clock: Clock
     ) -> None:
         self._accounts = accounts
         self._links = links
