@@ -63,6 +63,7 @@ from swap_dashboard.usecases.manage_second_factor import (
     ManageSecondFactor,
     RemoveSecondFactor,
 )
+from swap_dashboard.usecases.manage_sessions import ManageSessions
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
 from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
@@ -164,6 +165,7 @@ class DashboardBuilder:
         pages = Pages(clock=clock, version=static_version())
         self._layout = Layout(pages, self._cookies, has_bench=bench is not None)
         self._find_session = FindSession(self._sessions, idle=group.session_idle, clock=clock)
+        self._manage_sessions = ManageSessions(self._sessions)
         self._open_session = OpenSession(
             self._accounts,
             self._sessions,
@@ -296,7 +298,7 @@ class DashboardBuilder:
             ),
             accept_invitation=self._accept_invitation,
             open_session=self._open_session,
-            sessions=self._sessions,
+            manage_sessions=self._manage_sessions,
             provider_name=self._group.oidc_name if self._provider else "",
         )
         if self._provider is None:
@@ -325,7 +327,7 @@ class DashboardBuilder:
             self._visitors,
             self._forms,
             self._cookies,
-            sessions=self._sessions,
+            manage_sessions=self._manage_sessions,
             find_session=self._find_session,
             change_password=ChangePassword(
                 self._accounts, self._passwords, self._sessions, self._throttle, clock=self._clock

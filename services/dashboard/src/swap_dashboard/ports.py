@@ -234,32 +234,3 @@ class Accounts(Protocol):
         ...
 
     async def replace_token(self, membership_id: UUID, token: MemberToken) -> None: ...
-
-
-class Sessions(Protocol):
-    async def add(self, session: Session, token_hash: bytes, *, password_hash: str) -> bool:
-        """Store it; False when the account's password is another one by now."""
-        ...
-
-    async def find(
-        self, token_hash: bytes, at: datetime, idle_since: datetime, *, is_use: bool
-    ) -> Session | None:
-        """Return the session of a token; None when it ended.
-
-        :param is_use: whether to note its use, so that it is not idle.
-        """
-        ...
-
-    async def list_open(
-        self, account_id: UUID, at: datetime, idle_since: datetime
-    ) -> Sequence[Session]: ...
-
-    async def use_membership(self, session_id: UUID, membership_id: UUID) -> bool:
-        """Act in another organization from now on; False when it is not the account's."""
-        ...
-
-    async def end(self, session_id: UUID, account_id: UUID) -> bool: ...
-
-    async def end_all(self, account_id: UUID, *, but: UUID | None = None) -> int: ...
-
-    async def forget_ended(self, at: datetime, idle_since: datetime) -> int: ...

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from swap_dashboard import observe
 from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.sessions import PostgresSessions
 from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Session, check_password
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock, Sessions
+from swap_dashboard.ports import Accounts, Clock
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 
@@ -16,7 +17,7 @@ class ChangePassword:
         self,
         accounts: Accounts,
         passwords: Argon2Passwords,
-        sessions: Sessions,
+        sessions: PostgresSessions,
         throttle: PostgresThrottle,
         *,
         clock: Clock,

@@ -3,9 +3,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swap_dashboard.adapters.second_factors import PostgresPendingSignIns
+from swap_dashboard.adapters.sessions import PostgresSessions
 from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.throttling import FORGOTTEN_AFTER
-from swap_dashboard.ports import Clock, Sessions
+from swap_dashboard.ports import Clock
 
 
 class ForgetOld:
@@ -13,7 +14,7 @@ class ForgetOld:
 
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: PostgresSessions,
         throttle: PostgresThrottle,
         pending: PostgresPendingSignIns,
         *,

@@ -11,11 +11,12 @@ from swap_dashboard import observe
 from swap_dashboard.adapters.device_codes import TimeCodes
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.second_factors import PostgresSecondFactors
+from swap_dashboard.adapters.sessions import PostgresSessions
 from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, Session
 from swap_dashboard.domain.second_factor import RECOVERY_CODES, code_hash, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock, Sessions
+from swap_dashboard.ports import Accounts, Clock
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
@@ -41,7 +42,7 @@ class ManageSecondFactor:
         self,
         accounts: Accounts,
         passwords: Argon2Passwords,
-        sessions: Sessions,
+        sessions: PostgresSessions,
         throttle: PostgresThrottle,
         *,
         factors: PostgresSecondFactors,
