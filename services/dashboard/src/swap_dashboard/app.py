@@ -50,10 +50,11 @@ from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.pay_wiring import Pay, build_pay
-from swap_dashboard.ports import Api, Bench, Clock
+from swap_dashboard.ports import Bench, Clock
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.act_as_member import ActAsMember
 from swap_dashboard.usecases.change_password import ChangePassword
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.forget_old import ForgetOld
@@ -138,7 +139,7 @@ class DashboardBuilder:
         self,
         service: Service,
         group: DashboardGroup,
-        api: Api,
+        api: HttpApi,
         passwords: Argon2Passwords,
         *,
         bench: Bench | None = None,
@@ -179,9 +180,8 @@ class DashboardBuilder:
             self._accounts, api, passwords, clock=clock, new_id=uuid4
         )
         self._visitors = Visitors(
-            self._accounts,
             self._find_session,
-            api,
+            ActAsMember(self._accounts, api),
             self._cookies,
             trusted_proxies=group.trusted_proxies,
         )

@@ -3,9 +3,11 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.api import HttpApi
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.domain.accounts import Account, check_invited, check_password, to_email
-from swap_dashboard.ports import Accounts, Api, Clock, EmailTaken, Invitation, NewId
+from swap_dashboard.ports import Clock, EmailTaken, Invitation, NewId
 
 
 class AcceptInvitation:
@@ -17,8 +19,8 @@ class AcceptInvitation:
 
     def __init__(
         self,
-        accounts: Accounts,
-        api: Api,
+        accounts: PostgresAccounts,
+        api: HttpApi,
         passwords: Argon2Passwords,
         *,
         clock: Clock,

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.sessions import PostgresSignInLinks
 from swap_dashboard.domain.accounts import to_email
-from swap_dashboard.ports import Accounts, Clock, NewToken
+from swap_dashboard.ports import Clock, NewToken
 from swap_dashboard.usecases.open_session import hash_token
 
 
@@ -13,7 +14,7 @@ class MakeSignInLink:
 
     def __init__(
         self,
-        accounts: Accounts,
+        accounts: PostgresAccounts,
         links: PostgresSignInLinks,
         *,
         public_url: str,

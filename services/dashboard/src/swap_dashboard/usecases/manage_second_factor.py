@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.device_codes import TimeCodes
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.second_factors import PostgresSecondFactors
@@ -16,7 +17,7 @@ from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, Session
 from swap_dashboard.domain.second_factor import RECOVERY_CODES, code_hash, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock
+from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
@@ -40,7 +41,7 @@ class ManageSecondFactor:
 
     def __init__(
         self,
-        accounts: Accounts,
+        accounts: PostgresAccounts,
         passwords: Argon2Passwords,
         sessions: PostgresSessions,
         throttle: PostgresThrottle,
@@ -139,7 +140,7 @@ class ManageSecondFactor:
 class RemoveSecondFactor:
     """Switch it off for a member without device and codes, as two operators order."""
 
-    def __init__(self, accounts: Accounts, factors: PostgresSecondFactors) -> None:
+    def __init__(self, accounts: PostgresAccounts, factors: PostgresSecondFactors) -> None:
         self._accounts = accounts
         self._factors = factors
 

@@ -7,9 +7,10 @@ from typing import Final
 from uuid import UUID
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.sessions import PostgresSessions
 from swap_dashboard.domain.accounts import Account, Session
-from swap_dashboard.ports import Accounts, Clock, NewId, NewToken
+from swap_dashboard.ports import Clock, NewId, NewToken
 from swap_dashboard.usecases.renew_token import RenewToken
 
 BROWSER_MAX: Final = 300
@@ -32,7 +33,7 @@ class OpenSession:
 
     def __init__(
         self,
-        accounts: Accounts,
+        accounts: PostgresAccounts,
         sessions: PostgresSessions,
         renew_token: RenewToken,
         *,

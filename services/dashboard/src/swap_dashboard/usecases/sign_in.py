@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.second_factors import PostgresPendingSignIns, PostgresSecondFactors
 from swap_dashboard.adapters.sessions import PostgresSignInLinks
@@ -14,7 +15,7 @@ from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock, NewToken
+from swap_dashboard.ports import Clock, NewToken
 from swap_dashboard.usecases.open_session import (
     Browser,
     OpenSession,
@@ -104,7 +105,7 @@ class SignIn:
 
     def __init__(
         self,
-        accounts: Accounts,
+        accounts: PostgresAccounts,
         passwords: Argon2Passwords,
         throttle: PostgresThrottle,
         finish: FinishSignIn,
@@ -143,7 +144,12 @@ class SignInByLink:
     """Sign a user in by a link that an operator made."""
 
     def __init__(
-        self, accounts: Accounts, links: PostgresSignInLinks, finish: FinishSignIn, *, clock: Clock
+        self,
+        accounts: PostgresAccounts,
+        links: PostgresSignInLinks,
+        finish: FinishSignIn,
+        *,
+        clock: Clock,
     ) -> None:
         self._accounts = accounts
         self._links = links

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.oidc import OpenIdProvider
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.oidc import OidcRequest, ProviderRefused
-from swap_dashboard.ports import Accounts, Clock, NewToken
+from swap_dashboard.ports import Clock, NewToken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import Browser
 from swap_dashboard.usecases.sign_in import PROVIDER, FinishSignIn, SignInRefused, SignInStep
@@ -26,7 +27,7 @@ class SignInByProvider:
     def __init__(
         self,
         provider: OpenIdProvider,
-        accounts: Accounts,
+        accounts: PostgresAccounts,
         accept_invitation: AcceptInvitation,
         finish: FinishSignIn,
         passwords: Argon2Passwords,
