@@ -50,10 +50,11 @@ from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.pay_wiring import Pay, build_pay
-from swap_dashboard.ports import Api, Bench, Clock, Passwords
+from swap_dashboard.ports import Bench, Clock
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.act_as_member import ActAsMember
 from swap_dashboard.usecases.change_password import ChangePassword
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.forget_old import ForgetOld
@@ -63,6 +64,7 @@ from swap_dashboard.usecases.manage_second_factor import (
     ManageSecondFactor,
     RemoveSecondFactor,
 )
+from swap_dashboard.usecases.manage_sessions import ManageSessions
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
 from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
@@ -137,8 +139,8 @@ class DashboardBuilder:
         self,
         service: Service,
         group: DashboardGroup,
-        api: Api,
-        passwords: Passwords,
+        api: HttpApi,
+        passwords: Argon2Passwords,
         *,
         bench: Bench | None = None,
     ) -> None:
@@ -164,6 +166,7 @@ class DashboardBuilder:
         pages = Pages(clock=clock, version=static_version())
         self._layout = Layout(pages, self._cookies, has_bench=bench is not None)
         self._find_session = FindSession(self._sessions, idle=group.session_idle, clock=clock)
+        self._manage_sessions = ManageSessions(self._sessions)
         self._open_session = OpenSession(
             self._accounts,
             self._sessions,
@@ -177,9 +180,8 @@ class DashboardBuilder:
             self._accounts, api, passwords, clock=clock, new_id=uuid4
         )
         self._visitors = Visitors(
-            self._accounts,
             self._find_session,
-            api,
+            ActAsMember(self._accounts, api),
             self._cookies,
             trusted_proxies=group.trusted_proxies,
         )
@@ -296,7 +298,7 @@ class DashboardBuilder:
             ),
             accept_invitation=self._accept_invitation,
             open_session=self._open_session,
-            sessions=self._sessions,
+            manage_sessions=self._manage_sessions,
             provider_name=self._group.oidc_name if self._provider else "",
         )
         if self._provider is None:
@@ -325,7 +327,7 @@ class DashboardBuilder:
             self._visitors,
             self._forms,
             self._cookies,
-            sessions=self._sessions,
+            manage_sessions=self._manage_sessions,
             find_session=self._find_session,
             change_password=ChangePassword(
                 self._accounts, self._passwords, self._sessions, self._throttle, clock=self._clock

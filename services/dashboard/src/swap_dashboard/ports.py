@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from swap_dashboard.domain.accounts import Account, Membership, Session
 from swap_dashboard.domain.refusals import RefusedRequest
-from swap_dashboard.domain.throttling import FailureCounter
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], UUID]
@@ -111,29 +109,6 @@ class MemberApi(Protocol):
         ...
 
 
-class Api(Protocol):
-    """The api of this deployment."""
-
-    def as_member(self, token: str) -> MemberApi: ...
-
-    async def inspect(self, invitation: str, *, address: str) -> Invitation:
-        """Read what an invitation is for, and leave it open.
-
-        :param address: of the client: the api limits the rate of each address.
-        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiUnavailable: when the api does not answer.
-        """
-        ...
-
-    async def accept(self, invitation: str, *, address: str) -> NewMembership:
-        """
-        :param address: of the client, as for `inspect`.
-        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
-        :raises ApiUnavailable: when the api does not answer.
-        """
-        ...
-
-
 class BenchUnavailable(Exception):
     """The test bench does not answer."""
 
@@ -187,112 +162,3 @@ class Bench(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-class Passwords(Protocol):
-    """Hashes passwords, and compares them slowly."""
-
-    async def hash(self, password: str) -> str: ...
-
-    async def matches(self, password_hash: str | None, password: str) -> bool:
-        """Take as long without a hash as with one."""
-        ...
-
-
-class Accounts(Protocol):
-    async def add(self, account: Account, at: datetime) -> None:
-        """
-        :raises EmailTaken: when there is one of the email.
-        """
-        ...
-
-    async def find(self, email: str) -> Account | None: ...
-
-    async def find_by_id(self, account_id: UUID) -> Account: ...
-
-    async def set_password(self, account_id: UUID, password_hash: str, at: datetime) -> None: ...
-
-    async def set_first_password(self, account_id: UUID, password_hash: str, at: datetime) -> bool:
-        """Set it unless the owner has chosen one: True once."""
-        ...
-
-    async def replace_lost_password(
-        self, session: Session, password_hash: str, at: datetime, *, since: datetime
-    ) -> bool:
-        """Set it by a session that a link opened since a time: True once.
-
-        The account's other sessions, its sign-in links and the sign-ins that wait for a code end.
-        """
-        ...
-
-    async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
-        """Leave the account to the owner of its email, unless that was done before.
-
-        The password is replaced; its sessions, sign-in links and sign-ins that wait for a code end.
-        """
-        ...
-
-    async def add_membership(
-        self, account_id: UUID, membership: NewMembership, at: datetime
-    ) -> None:
-        """Store it with its token sealed; of an organization joined before, replace the token."""
-        ...
-
-    async def memberships(self, account_id: UUID) -> Sequence[Membership]: ...
-
-    async def token(self, membership_id: UUID) -> str:
-        """Return the membership's token, opened."""
-        ...
-
-    async def replace_token(self, membership_id: UUID, token: MemberToken) -> None: ...
-
-
-class Sessions(Protocol):
-    async def add(self, session: Session, token_hash: bytes, *, password_hash: str) -> bool:
-        """Store it; False when the account's password is another one by now."""
-        ...
-
-    async def find(
-        self, token_hash: bytes, at: datetime, idle_since: datetime, *, is_use: bool
-    ) -> Session | None:
-        """Return the session of a token; None when it ended.
-
-        :param is_use: whether to note its use, so that it is not idle.
-        """
-        ...
-
-    async def list_open(
-        self, account_id: UUID, at: datetime, idle_since: datetime
-    ) -> Sequence[Session]: ...
-
-    async def use_membership(self, session_id: UUID, membership_id: UUID) -> bool:
-        """Act in another organization from now on; False when it is not the account's."""
-        ...
-
-    async def end(self, session_id: UUID, account_id: UUID) -> bool: ...
-
-    async def end_all(self, account_id: UUID, *, but: UUID | None = None) -> int: ...
-
-    async def forget_ended(self, at: datetime, idle_since: datetime) -> int: ...
-
-
-class SignInLinks(Protocol):
-    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None: ...
-
-    async def account_of(self, token_hash: bytes, at: datetime) -> str | None:
-        """Return the email that a link signs in, and leave the link as it is."""
-        ...
-
-    async def take(self, token_hash: bytes, at: datetime) -> UUID | None:
-        """Return the link's owner, the first time."""
-        ...
-
-
-class Throttle(Protocol):
-    async def begin(self, counted: Sequence[FailureCounter], at: datetime) -> datetime | None:
-        """Count an attempt as failed before it is made; return until when it is refused."""
-        ...
-
-    async def succeed(self, counted: Sequence[FailureCounter]) -> None: ...
-
-    async def forget(self, before: datetime) -> int: ...

@@ -18,8 +18,7 @@ import pytest
 
 from services.dashboard.tests.conftest import ADDRESS, TABLES
 from services.dashboard.tests.shop import PASSWORD, Api, Browser, Dashboard
-from swap_dashboard.domain.oidc import OidcRequest
-from swap_dashboard.oidc_ports import ProviderRefused
+from swap_dashboard.domain.oidc import OidcRequest, ProviderRefused
 from swap_dashboard.settings import DashboardSettings
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from swap_dashboard.console.adapters.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.domain.attempts import FREE_FAILURES
+from swap_dashboard.console.domain.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.ports import Identity, OperatorApi, ServiceName, ServiceUnavailable
 from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
 

@@ -17,7 +17,7 @@ CLIENT = "203.0.113.7"
 def address(*headers: str, peer: str = PROXY, proxies: tuple[str, ...] = ("10.0.3.1/24",)) -> str:
     """Return the address under which a request is counted."""
     unused = cast(Any, None)
-    visitors = Visitors(unused, unused, unused, Cookies(is_https=True), trusted_proxies=proxies)
+    visitors = Visitors(unused, unused, Cookies(is_https=True), trusted_proxies=proxies)
     sent = [(b"x-forwarded-for", one.encode()) for one in headers]
     return visitors.address(Request({"type": "http", "client": (peer, 1), "headers": sent}))
 

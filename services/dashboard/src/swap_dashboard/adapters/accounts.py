@@ -61,7 +61,10 @@ class PostgresAccounts:
     async def replace_lost_password(
         self, session: Session, password_hash: str, at: datetime, *, since: datetime
     ) -> bool:
-        """Set it by a session that a link opened since a time, and end the others: True once."""
+        """Set it by a session that a link opened since a time: True once.
+
+        The account's other sessions, its sign-in links and the sign-ins that wait for a code end.
+        """
         values = {
             "id": session.account_id,
             "session_id": session.id,
@@ -80,7 +83,10 @@ class PostgresAccounts:
         return True
 
     async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
-        """Leave the account to the owner of its email, unless that was done before."""
+        """Leave the account to the owner of its email, unless that was done before.
+
+        The password is replaced; its sessions, sign-in links and sign-ins that wait for a code end.
+        """
         values = {"id": account_id, "password_hash": password_hash, "at": at}
         owned = {"account_id": account_id}
         async with transaction(self._engine) as connection:
@@ -127,7 +133,8 @@ class PostgresAccounts:
         ]
 
     async def token(self, membership_id: UUID) -> str:
-        """
+        """Return the membership's token, opened.
+
         :raises Unreadable: when none of the keys opens it.
         """
         async with reading(self._engine) as connection:

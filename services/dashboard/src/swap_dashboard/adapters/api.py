@@ -19,6 +19,8 @@ LABEL: Final = "dashboard"
 
 
 class HttpApi:
+    """The api of this deployment."""
+
     def __init__(self, url: str, *, answer_seconds: float, streams_max: int) -> None:
         """
         :param streams_max: streams have separate connections: open ones block no page.
@@ -35,6 +37,12 @@ class HttpApi:
         return HttpMemberApi(self._client, self._streams, token)
 
     async def inspect(self, invitation: str, *, address: str) -> Invitation:
+        """Read what an invitation is for, and leave it open.
+
+        :param address: of the client: the api limits the rate of each address.
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiUnavailable: when the api does not answer.
+        """
         found = await self._post_without_key("/invitations/inspect", {"token": invitation}, address)
         return Invitation(
             organization_name=found["organization"]["name"],
@@ -45,6 +53,11 @@ class HttpApi:
         )
 
     async def accept(self, invitation: str, *, address: str) -> NewMembership:
+        """
+        :param address: of the client, as for `inspect`.
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiUnavailable: when the api does not answer.
+        """
         body = {"token": invitation, "label": LABEL}
         joined = await self._post_without_key("/invitations/accept", body, address)
         member = joined["member"]

@@ -16,8 +16,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from swap_dashboard import observe
-from swap_dashboard.domain.oidc import OidcRequest
-from swap_dashboard.oidc_ports import ProviderRefused, ProviderUnavailable
+from swap_dashboard.domain.oidc import OidcRequest, ProviderRefused, ProviderUnavailable
 from swap_dashboard.ports import Clock
 from swap_runtime.postgres.database import forbid_open_transaction
 
@@ -31,6 +30,8 @@ Document = Mapping[str, Any]
 
 
 class OpenIdProvider:
+    """The OpenID provider of this deployment."""
+
     def __init__(
         self,
         issuer: str,

@@ -12,6 +12,8 @@ CONCURRENT_MAX: Final = 2  # each takes 64 MiB, and a core
 
 
 class Argon2Passwords:
+    """Hashes passwords, and compares them slowly."""
+
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
         assert self._hasher.type is Type.ID
@@ -24,6 +26,7 @@ class Argon2Passwords:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def matches(self, password_hash: str | None, password: str) -> bool:
+        """Take as long without a hash as with one."""
         async with self._slots:
             is_same = await asyncio.to_thread(
                 self._is_same, password_hash or self._dummy_hash, password

@@ -88,6 +88,7 @@ class PostgresSecondFactors:
         )
 
     async def begin(self, account_id: UUID, secret: str, *, session_id: UUID, at: datetime) -> bool:
+        """Store a secret that is not confirmed; False when a confirmed one stays."""
         sealed = self._sealing.seal(secret, owner_id=account_id)
         owned = {"account_id": account_id, "begun_by": session_id}
         values = {**owned, "sealed_secret": sealed, "at": at}
@@ -102,6 +103,10 @@ class PostgresSecondFactors:
         codes: Sequence[bytes],
         at: datetime,
     ) -> bool:
+        """Switch on the secret after its code was checked, with hashes of recovery codes.
+
+        False when another secret took its place, or it was confirmed.
+        """
         stored = {"account_id": account_id, "checked": checked.sealed_secret}
         values = {**stored, "step": step, "at": at}
         async with transaction(self._engine) as connection:
@@ -111,6 +116,7 @@ class PostgresSecondFactors:
         return True
 
     async def seal_anew(self, account_id: UUID, factor: SecondFactor) -> None:
+        """Seal a secret with the first key, where another key sealed it."""
         earlier, secret = factor.sealed_secret, factor.secret
         if secret is None or self._sealing.is_current(earlier):
             return
@@ -119,10 +125,12 @@ class PostgresSecondFactors:
         await execute_alone(self._engine, SEAL_ANEW, values)
 
     async def use_step(self, account_id: UUID, step: int) -> bool:
+        """Use the code of a half minute: True once, and for no earlier one."""
         values = {"account_id": account_id, "step": step}
         return bool((await execute_alone(self._engine, USE_STEP, values)).changed)
 
     async def use_recovery_code(self, account_id: UUID, code: bytes) -> bool:
+        """Use one: True once."""
         values = {"account_id": account_id, "code": code}
         return bool((await execute_alone(self._engine, USE_CODE, values)).changed)
 
@@ -139,6 +147,7 @@ class PostgresSecondFactors:
         return bool(rows.changed)
 
     async def remove_by_order(self, account_id: UUID, begun_at: datetime) -> bool:
+        """Remove the one that began then, with the order's row of the log; False for another."""
         values = {"account_id": account_id, "begun_at": begun_at}
         async with transaction(self._engine) as connection:
             if not (await connection.execute(REMOVE_BEGUN, values)).changed:
@@ -154,6 +163,8 @@ class PostgresSecondFactors:
 
 
 class PostgresPendingSignIns:
+    """Sign-ins that wait for a code."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -165,6 +176,7 @@ class PostgresPendingSignIns:
         *,
         password_hash: str,
     ) -> bool:
+        """Store it; False when the account's password is another one by now."""
         values = {
             "token_hash": token_hash,
             "account_id": pending.account_id,
@@ -186,6 +198,7 @@ class PostgresPendingSignIns:
         )
 
     async def end(self, token_hash: bytes, at: datetime) -> bool:
+        """End one that is open: True once."""
         values = {"token_hash": token_hash, "at": at}
         return bool((await execute_alone(self._engine, END_PENDING, values)).changed)
 

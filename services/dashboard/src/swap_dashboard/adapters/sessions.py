@@ -20,6 +20,7 @@ class PostgresSessions:
         self._engine = engine
 
     async def add(self, session: Session, token_hash: bytes, *, password_hash: str) -> bool:
+        """Store it; False when the account's password is another one by now."""
         values = {
             "token_hash": token_hash,
             "id": session.id,
@@ -39,6 +40,10 @@ class PostgresSessions:
     async def find(
         self, token_hash: bytes, at: datetime, idle_since: datetime, *, is_use: bool
     ) -> Session | None:
+        """Return the session of a token; None when it ended.
+
+        :param is_use: whether to note its use, so that it is not idle.
+        """
         values = {"token_hash": token_hash, "at": at, "idle_since": idle_since}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.FIND_SESSION, values)).one_or_none()
@@ -57,6 +62,7 @@ class PostgresSessions:
         return [_to_session(row) for row in rows]
 
     async def use_membership(self, session_id: UUID, membership_id: UUID) -> bool:
+        """Act in another organization from now on; False when it is not the account's."""
         values = {"id": session_id, "membership_id": membership_id}
         rows = await execute_alone(self._engine, statements.USE_MEMBERSHIP, values)
         return bool(rows.changed)
@@ -83,12 +89,14 @@ class PostgresSignInLinks:
         await execute_alone(self._engine, statements.ADD_LINK, values)
 
     async def account_of(self, token_hash: bytes, at: datetime) -> str | None:
+        """Return the email that a link signs in, and leave the link as it is."""
         values = {"token_hash": token_hash, "at": at}
         async with reading(self._engine) as connection:
             email: str | None = await connection.scalar(statements.LINK_EMAIL, values)
         return email
 
     async def take(self, token_hash: bytes, at: datetime) -> UUID | None:
+        """Return the link's owner, the first time."""
         values = {"token_hash": token_hash, "at": at}
         row = (await execute_alone(self._engine, statements.TAKE_LINK, values)).one_or_none()
         return None if row is None else row.account_id

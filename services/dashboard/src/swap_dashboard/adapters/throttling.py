@@ -15,6 +15,7 @@ class PostgresThrottle:
         self._engine = engine
 
     async def begin(self, counted: Sequence[FailureCounter], at: datetime) -> datetime | None:
+        """Count an attempt as failed before it is made; return until when it is refused."""
         blocked: list[datetime] = []
         async with transaction(self._engine) as connection:
             for one in counted:

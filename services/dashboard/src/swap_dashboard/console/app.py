@@ -10,8 +10,8 @@ from uuid import uuid4
 from starlette.applications import Starlette
 
 from swap_dashboard.console import observe
-from swap_dashboard.console.adapters.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.adapters.operator_api import HttpServices
+from swap_dashboard.console.domain.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.http.approvals import ApprovalPages
 from swap_dashboard.console.http.blocked import BlockedPages
 from swap_dashboard.console.http.books import BookPages

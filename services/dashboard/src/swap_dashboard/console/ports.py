@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
-from uuid import UUID
-
-from swap_dashboard.console.domain.sessions import OperatorSession
 
 
 class ServiceName(StrEnum):
@@ -105,36 +101,4 @@ class Services(Protocol):
 
         :raises ServiceUnavailable: when no service answers.
         """
-        ...
-
-
-class Sessions(Protocol):
-    """The sessions of this process. They end with it."""
-
-    def add(self, session: OperatorSession, token_hash: bytes) -> None:
-        """Add one; of an operator with too many the oldest ends."""
-        ...
-
-    def find(self, token_hash: bytes, at: datetime) -> OperatorSession | None:
-        """Return the session of a cookie, and note its use; None when it ended."""
-        ...
-
-    def list_of(self, name: str, at: datetime) -> list[OperatorSession]: ...
-
-    def end(self, session_id: UUID, name: str) -> None: ...
-
-    def end_all(self, name: str) -> int: ...
-
-
-class Attempts(Protocol):
-    """Failures to sign in, by the address of the client."""
-
-    def begin(self, address: str, at: datetime) -> datetime | None:
-        """Count an attempt as failed before it is made; return until when it is refused."""
-        ...
-
-    def succeed(self, address: str) -> None: ...
-
-    def take_back(self, address: str) -> None:
-        """Uncount one attempt: no service could say whether its token is right."""
         ...

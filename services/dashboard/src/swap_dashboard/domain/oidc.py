@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 
+class ProviderUnavailable(Exception):
+    """The identity provider does not answer, or its configuration is not usable."""
+
+
+class ProviderRefused(Exception):
+    """The identity provider refuses the sign-in, or its answer does not pass a check."""
+
+
 @dataclass(frozen=True, slots=True)
 class OidcRequest:
     """What the browser keeps in a cookie. The provider sees what is derived from the secret."""

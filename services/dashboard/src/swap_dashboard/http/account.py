@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard import observe
 from swap_dashboard.domain.accounts import AccountRefused
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import OrganizationNeeded, Visitor, Visitors, to_uuid
-from swap_dashboard.ports import ApiRefused, Sessions
+from swap_dashboard.ports import ApiRefused
 from swap_dashboard.usecases.change_password import ChangePassword
+from swap_dashboard.usecases.manage_sessions import ManageSessions
 from swap_dashboard.usecases.open_session import FindSession
 from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
 from swap_dashboard.usecases.set_first_password import SetFirstPassword
@@ -32,7 +32,7 @@ class AccountPages:
         forms: Forms,
         cookies: Cookies,
         *,
-        sessions: Sessions,
+        manage_sessions: ManageSessions,
         find_session: FindSession,
         change_password: ChangePassword,
         set_first_password: SetFirstPassword,
@@ -46,7 +46,7 @@ class AccountPages:
         self._visitors = visitors
         self._forms = forms
         self._cookies = cookies
-        self._sessions = sessions
+        self._manage_sessions = manage_sessions
         self._find_session = find_session
         self._change_password = change_password
         self._set_first_password = set_first_password
@@ -99,17 +99,14 @@ class AccountPages:
     async def end_session(self, request: Request) -> Response:
         visitor, _ = await self._form(request)
         session_id = to_uuid(request.path_params["session_id"])
-        account_id = visitor.session.account_id
-        open_ones = await self._find_session.list_open(account_id)
-        for session in open_ones:
+        for session in await self._find_session.list_open(visitor.session.account_id):
             if str(session.id) == session_id:
-                await self._sessions.end(session.id, account_id)
+                await self._manage_sessions.end(session)
         return RedirectResponse("/account", status_code=303)
 
     async def end_all(self, request: Request) -> Response:
         visitor, _ = await self._form(request)
-        account_id = visitor.session.account_id
-        observe.sessions_ended(account_id, await self._sessions.end_all(account_id))
+        await self._manage_sessions.end_all(visitor.session.account_id)
         response = RedirectResponse("/sign-in", status_code=303)
         self._cookies.remove_session(response)
         return response
@@ -119,7 +116,7 @@ class AccountPages:
         wanted = to_uuid(fields.get("membership", ""))
         for membership in visitor.memberships:
             if str(membership.id) == wanted:
-                await self._sessions.use_membership(visitor.session.id, membership.id)
+                await self._manage_sessions.use_membership(visitor.session, membership.id)
                 return RedirectResponse("/", status_code=303)
         raise ApiRefused(404, "NOT_FOUND", "There is no such organization")
 

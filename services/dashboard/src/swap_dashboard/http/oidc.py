@@ -11,14 +11,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.oidc import OidcRequest
+from swap_dashboard.domain.oidc import OidcRequest, ProviderUnavailable
 from swap_dashboard.domain.paths import own_path
 from swap_dashboard.domain.refusals import RefusedRequest
 from swap_dashboard.http.cookies import Cookies, is_form_token
 from swap_dashboard.http.forms import TOKEN_FIELD
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.visitors import Visitors
-from swap_dashboard.oidc_ports import ProviderUnavailable
 from swap_dashboard.usecases.sign_in import SignInRefused
 from swap_dashboard.usecases.sign_in_by_provider import SignInByProvider
 

@@ -16,8 +16,9 @@ from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import Visitor, Visitors
-from swap_dashboard.ports import ApiRefused, EmailTaken, Invitation, Sessions
+from swap_dashboard.ports import ApiRefused, EmailTaken, Invitation
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.manage_sessions import ManageSessions
 from swap_dashboard.usecases.open_session import OpenSession, PasswordReplaced
 from swap_dashboard.usecases.sign_in import (
     SignIn,
@@ -47,7 +48,7 @@ class SignInPages:
         sign_in_by_code: SignInByCode,
         accept_invitation: AcceptInvitation,
         open_session: OpenSession,
-        sessions: Sessions,
+        manage_sessions: ManageSessions,
         provider_name: str = "",
     ) -> None:
         """
@@ -62,7 +63,7 @@ class SignInPages:
         self._sign_in_by_code = sign_in_by_code
         self._accept_invitation = accept_invitation
         self._open_session = open_session
-        self._sessions = sessions
+        self._manage_sessions = manage_sessions
         self._provider_name = provider_name
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -161,7 +162,7 @@ class SignInPages:
                     address=self._visitors.address(request),
                     invited=invited,
                 )
-                await self._sessions.use_membership(session.id, joined)
+                await self._manage_sessions.use_membership(session, joined)
                 return RedirectResponse("/", status_code=303)
             return await self._join(request, fields, invited)
         except PasswordReplaced:  # the email's owner came by the provider or a link
@@ -177,7 +178,7 @@ class SignInPages:
     async def sign_out(self, request: Request) -> Response:
         visitor = await self._visitors.require(request)
         await self._forms.read(request, visitor.token)
-        await self._sessions.end(visitor.session.id, visitor.session.account_id)
+        await self._manage_sessions.end(visitor.session)
         response = RedirectResponse("/sign-in", status_code=303)
         self._cookies.remove_session(response)
         return response
@@ -253,7 +254,7 @@ class SignInPages:
         """Send the browser on with a new session; the one it came with ends."""
         visitor = await self._visitors.find(request)
         if visitor is not None:
-            await self._sessions.end(visitor.session.id, visitor.session.account_id)
+            await self._manage_sessions.end(visitor.session)
         response = RedirectResponse(target, status_code=303)
         self._cookies.write_session(response, token)
         return response

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from swap_dashboard.domain.accounts import Membership, Session
 from swap_dashboard.http.client_addresses import ClientAddresses
 from swap_dashboard.http.cookies import Cookies, form_token
-from swap_dashboard.ports import Accounts, Api, ApiRefused, MemberApi
+from swap_dashboard.ports import ApiRefused, MemberApi
+from swap_dashboard.usecases.act_as_member import ActAsMember
 from swap_dashboard.usecases.open_session import Browser, FindSession
 from swap_runtime.sealing import Unreadable
 
@@ -84,16 +85,14 @@ class Member:
 class Visitors:
     def __init__(
         self,
-        accounts: Accounts,
         find_session: FindSession,
-        api: Api,
+        act_as_member: ActAsMember,
         cookies: Cookies,
         *,
         trusted_proxies: Sequence[str],
     ) -> None:
-        self._accounts = accounts
         self._find_session = find_session
-        self._api = api
+        self._act_as_member = act_as_member
         self._cookies = cookies
         self._addresses = ClientAddresses(trusted_proxies)
 
@@ -106,7 +105,7 @@ class Visitors:
         session = await self._find_session(token, is_use=is_use) if token else None
         if session is None:
             return None
-        memberships = await self._accounts.memberships(session.account_id)
+        memberships = await self._act_as_member.memberships(session.account_id)
         return Visitor(session, token, memberships, self._cookies.app(request))
 
     async def require(self, request: Request, *, is_use: bool = True) -> Visitor:
@@ -136,10 +135,9 @@ class Visitors:
         if acting is None:
             raise OrganizationNeeded
         try:
-            token = await self._accounts.token(acting.id)
+            api = await self._act_as_member(acting)
         except Unreadable:  # its key was removed: an invitation makes another token
             raise OrganizationNeeded from None
-        api = self._api.as_member(token)
         apps_path = f"/organizations/{acting.organization_id}/apps"
         try:
             me, apps = await asyncio.gather(

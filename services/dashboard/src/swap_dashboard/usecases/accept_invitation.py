@@ -3,8 +3,11 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.api import HttpApi
+from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.domain.accounts import Account, check_invited, check_password, to_email
-from swap_dashboard.ports import Accounts, Api, Clock, EmailTaken, Invitation, NewId, Passwords
+from swap_dashboard.ports import Clock, EmailTaken, Invitation, NewId
 
 
 class AcceptInvitation:
@@ -15,7 +18,13 @@ class AcceptInvitation:
     """
 
     def __init__(
-        self, accounts: Accounts, api: Api, passwords: Passwords, *, clock: Clock, new_id: NewId
+        self,
+        accounts: PostgresAccounts,
+        api: HttpApi,
+        passwords: Argon2Passwords,
+        *,
+        clock: Clock,
+        new_id: NewId,
     ) -> None:
         self._accounts = accounts
         self._api = api

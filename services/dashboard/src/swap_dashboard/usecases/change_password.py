@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.sessions import PostgresSessions
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Session, check_password
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
+from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 
@@ -12,10 +16,10 @@ class ChangePassword:
 
     def __init__(
         self,
-        accounts: Accounts,
-        passwords: Passwords,
-        sessions: Sessions,
-        throttle: Throttle,
+        accounts: PostgresAccounts,
+        passwords: Argon2Passwords,
+        sessions: PostgresSessions,
+        throttle: PostgresThrottle,
         *,
         clock: Clock,
     ) -> None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_dashboard.adapters.second_factors import PostgresSecondFactors
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.second_factor import code_hash, is_device_code, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
-from swap_dashboard.ports import Clock, Throttle
+from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.sign_in import RECOVERY_CODES_ALONE, SignInBlocked, SignInRefused
 
 
 class CheckCode:
     def __init__(
         self,
-        factors: SecondFactors,
-        device_codes: DeviceCodes,
-        throttle: Throttle,
+        factors: PostgresSecondFactors,
+        device_codes: TimeCodes,
+        throttle: PostgresThrottle,
         *,
         clock: Clock,
     ) -> None:

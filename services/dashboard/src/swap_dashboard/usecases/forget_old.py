@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from swap_dashboard.adapters.second_factors import PostgresPendingSignIns
+from swap_dashboard.adapters.sessions import PostgresSessions
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.throttling import FORGOTTEN_AFTER
-from swap_dashboard.factor_ports import PendingSignIns
-from swap_dashboard.ports import Clock, Sessions, Throttle
+from swap_dashboard.ports import Clock
 
 
 class ForgetOld:
@@ -12,9 +14,9 @@ class ForgetOld:
 
     def __init__(
         self,
-        sessions: Sessions,
-        throttle: Throttle,
-        pending: PendingSignIns,
+        sessions: PostgresSessions,
+        throttle: PostgresThrottle,
+        pending: PostgresPendingSignIns,
         *,
         idle: timedelta,
         clock: Clock,

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.sessions import PostgresSignInLinks
 from swap_dashboard.domain.accounts import to_email
-from swap_dashboard.ports import Accounts, Clock, NewToken, SignInLinks
+from swap_dashboard.ports import Clock, NewToken
 from swap_dashboard.usecases.open_session import hash_token
 
 
@@ -12,8 +14,8 @@ class MakeSignInLink:
 
     def __init__(
         self,
-        accounts: Accounts,
-        links: SignInLinks,
+        accounts: PostgresAccounts,
+        links: PostgresSignInLinks,
         *,
         public_url: str,
         lifetime: timedelta,

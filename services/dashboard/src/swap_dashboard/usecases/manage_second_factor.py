@@ -8,11 +8,16 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.second_factors import PostgresSecondFactors
+from swap_dashboard.adapters.sessions import PostgresSessions
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, Session
 from swap_dashboard.domain.second_factor import RECOVERY_CODES, code_hash, to_code
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
-from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
+from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
@@ -36,13 +41,13 @@ class ManageSecondFactor:
 
     def __init__(
         self,
-        accounts: Accounts,
-        passwords: Passwords,
-        sessions: Sessions,
-        throttle: Throttle,
+        accounts: PostgresAccounts,
+        passwords: Argon2Passwords,
+        sessions: PostgresSessions,
+        throttle: PostgresThrottle,
         *,
-        factors: SecondFactors,
-        device_codes: DeviceCodes,
+        factors: PostgresSecondFactors,
+        device_codes: TimeCodes,
         check_code: CheckCode,
         clock: Clock,
         new_code: Callable[[], str],
@@ -135,7 +140,7 @@ class ManageSecondFactor:
 class RemoveSecondFactor:
     """Switch it off for a member without device and codes, as two operators order."""
 
-    def __init__(self, accounts: Accounts, factors: SecondFactors) -> None:
+    def __init__(self, accounts: PostgresAccounts, factors: PostgresSecondFactors) -> None:
         self._accounts = accounts
         self._factors = factors
 

@@ -7,8 +7,10 @@ from typing import Final
 from uuid import UUID
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.sessions import PostgresSessions
 from swap_dashboard.domain.accounts import Account, Session
-from swap_dashboard.ports import Accounts, Clock, NewId, NewToken, Sessions
+from swap_dashboard.ports import Clock, NewId, NewToken
 from swap_dashboard.usecases.renew_token import RenewToken
 
 BROWSER_MAX: Final = 300
@@ -31,8 +33,8 @@ class OpenSession:
 
     def __init__(
         self,
-        accounts: Accounts,
-        sessions: Sessions,
+        accounts: PostgresAccounts,
+        sessions: PostgresSessions,
         renew_token: RenewToken,
         *,
         lifetime: timedelta,
@@ -89,7 +91,7 @@ class OpenSession:
 class FindSession:
     """Find the session of a browser's token."""
 
-    def __init__(self, sessions: Sessions, *, idle: timedelta, clock: Clock) -> None:
+    def __init__(self, sessions: PostgresSessions, *, idle: timedelta, clock: Clock) -> None:
         self._sessions = sessions
         self._idle = idle
         self._clock = clock

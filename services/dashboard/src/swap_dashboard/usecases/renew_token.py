@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.api import HttpApi
 from swap_dashboard.domain.accounts import Membership
-from swap_dashboard.ports import Accounts, Api, ApiRefused, ApiUnavailable, Clock, MemberToken
+from swap_dashboard.ports import ApiRefused, ApiUnavailable, Clock, MemberToken
 from swap_runtime.sealing import Unreadable
 
 RENEWED_BEFORE: Final = timedelta(days=30)  # of the ninety that a token lives
@@ -18,8 +20,8 @@ class RenewToken:
 
     def __init__(
         self,
-        accounts: Accounts,
-        api: Api,
+        accounts: PostgresAccounts,
+        api: HttpApi,
         *,
         to_token: Callable[[Mapping[str, Any]], MemberToken],
         clock: Clock,

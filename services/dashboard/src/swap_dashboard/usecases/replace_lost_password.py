@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.domain.accounts import (
     FRESH_WITHIN,
     AccountRefused,
     Session,
     check_password,
 )
-from swap_dashboard.ports import Accounts, Clock, Passwords
+from swap_dashboard.ports import Clock
 
 TOO_LATE = "Ask for another sign-in link: a new password is set within ten minutes, and once."
 
@@ -19,7 +21,9 @@ class ReplaceLostPassword:
     and the sign-ins that wait for a code end with it.
     """
 
-    def __init__(self, accounts: Accounts, passwords: Passwords, *, clock: Clock) -> None:
+    def __init__(
+        self, accounts: PostgresAccounts, passwords: Argon2Passwords, *, clock: Clock
+    ) -> None:
         self._accounts = accounts
         self._passwords = passwords
         self._clock = clock

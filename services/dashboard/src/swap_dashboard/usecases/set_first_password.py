@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.sessions import PostgresSessions
 from swap_dashboard.domain.accounts import AccountRefused, Session, check_password
-from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions
+from swap_dashboard.ports import Clock
 
 AGAIN = "Sign in by the provider again first: that was too long ago."
 HAS_ONE = "The account has a password. Enter the present one to change it."
@@ -15,7 +18,12 @@ class SetFirstPassword:
     """
 
     def __init__(
-        self, accounts: Accounts, passwords: Passwords, sessions: Sessions, *, clock: Clock
+        self,
+        accounts: PostgresAccounts,
+        passwords: Argon2Passwords,
+        sessions: PostgresSessions,
+        *,
+        clock: Clock,
     ) -> None:
         self._accounts = accounts
         self._passwords = passwords

@@ -7,11 +7,15 @@ from datetime import datetime
 from typing import Final
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.second_factors import PostgresPendingSignIns, PostgresSecondFactors
+from swap_dashboard.adapters.sessions import PostgresSignInLinks
+from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
 from swap_dashboard.domain.throttling import failure_counters
-from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
-from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
+from swap_dashboard.ports import Clock, NewToken
 from swap_dashboard.usecases.open_session import (
     Browser,
     OpenSession,
@@ -53,8 +57,8 @@ class FinishSignIn:
 
     def __init__(
         self,
-        factors: SecondFactors,
-        pending: PendingSignIns,
+        factors: PostgresSecondFactors,
+        pending: PostgresPendingSignIns,
         open_session: OpenSession,
         *,
         clock: Clock,
@@ -101,9 +105,9 @@ class SignIn:
 
     def __init__(
         self,
-        accounts: Accounts,
-        passwords: Passwords,
-        throttle: Throttle,
+        accounts: PostgresAccounts,
+        passwords: Argon2Passwords,
+        throttle: PostgresThrottle,
         finish: FinishSignIn,
         *,
         clock: Clock,
@@ -140,7 +144,12 @@ class SignInByLink:
     """Sign a user in by a link that an operator made."""
 
     def __init__(
-        self, accounts: Accounts, links: SignInLinks, finish: FinishSignIn, *, clock: Clock
+        self,
+        accounts: PostgresAccounts,
+        links: PostgresSignInLinks,
+        finish: FinishSignIn,
+        *,
+        clock: Clock,
     ) -> None:
         self._accounts = accounts
         self._links = links

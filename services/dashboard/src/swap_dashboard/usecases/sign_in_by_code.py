@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
-from swap_dashboard.factor_ports import PendingSignIns
-from swap_dashboard.ports import Accounts, Clock
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.second_factors import PostgresPendingSignIns
+from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.open_session import (
     Browser,
@@ -22,8 +23,8 @@ class SignInEnded(Exception):
 class SignInByCode:
     def __init__(
         self,
-        accounts: Accounts,
-        pending: PendingSignIns,
+        accounts: PostgresAccounts,
+        pending: PostgresPendingSignIns,
         check_code: CheckCode,
         open_session: OpenSession,
         *,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.oidc import OpenIdProvider
+from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
-from swap_dashboard.domain.oidc import OidcRequest
-from swap_dashboard.oidc_ports import IdentityProvider, ProviderRefused
-from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords
+from swap_dashboard.domain.oidc import OidcRequest, ProviderRefused
+from swap_dashboard.ports import Clock, NewToken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import Browser
 from swap_dashboard.usecases.sign_in import PROVIDER, FinishSignIn, SignInRefused, SignInStep
@@ -24,11 +26,11 @@ class SignInByProvider:
 
     def __init__(
         self,
-        provider: IdentityProvider,
-        accounts: Accounts,
+        provider: OpenIdProvider,
+        accounts: PostgresAccounts,
         accept_invitation: AcceptInvitation,
         finish: FinishSignIn,
-        passwords: Passwords,
+        passwords: Argon2Passwords,
         *,
         clock: Clock,
         new_token: NewToken,

@@ -12,10 +12,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console import observe
+from swap_dashboard.console.domain.memory import MemorySessions
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.view import View
 from swap_dashboard.console.http.visitors import Visitors
-from swap_dashboard.console.ports import ServiceUnavailable, Sessions
+from swap_dashboard.console.ports import ServiceUnavailable
 from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
 from swap_dashboard.domain.paths import own_path
 from swap_dashboard.http.cookies import Cookies
@@ -35,7 +36,7 @@ class SignInPages:
         cookies: Cookies,
         *,
         sign_in: SignIn,
-        sessions: Sessions,
+        sessions: MemorySessions,
         clock: Clock,
     ) -> None:
         self._layout = layout

@@ -15,9 +15,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount
 
 from swap_dashboard import observe
+from swap_dashboard.console.domain.memory import MemorySessions
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.visitors import MayNotOrder, SignInNeeded, Visitors
-from swap_dashboard.console.ports import ServiceRefused, ServiceUnavailable, Sessions, TokenRefused
+from swap_dashboard.console.ports import ServiceRefused, ServiceUnavailable, TokenRefused
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import FormRefused
 from swap_dashboard.http.headers import SecurityHeaders, paths_of
@@ -33,7 +34,7 @@ class OrderFault(Exception):
 
 class ErrorPages:
     def __init__(
-        self, layout: Layout, visitors: Visitors, sessions: Sessions, cookies: Cookies
+        self, layout: Layout, visitors: Visitors, sessions: MemorySessions, cookies: Cookies
     ) -> None:
         self._layout = layout
         self._visitors = visitors

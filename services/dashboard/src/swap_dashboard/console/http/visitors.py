@@ -8,8 +8,9 @@ from uuid import UUID
 
 from starlette.requests import Request
 
+from swap_dashboard.console.domain.memory import MemorySessions
 from swap_dashboard.console.domain.sessions import OperatorSession
-from swap_dashboard.console.ports import OperatorApi, Services, Sessions
+from swap_dashboard.console.ports import OperatorApi, Services
 from swap_dashboard.console.usecases.sign_in import hash_secret
 from swap_dashboard.http.client_addresses import ClientAddresses
 from swap_dashboard.http.cookies import Cookies, form_token
@@ -40,7 +41,7 @@ class Visitor:
 class Visitors:
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: MemorySessions,
         services: Services,
         cookies: Cookies,
         forms: Forms,

@@ -7,8 +7,9 @@ from hashlib import sha256
 from typing import Final
 
 from swap_dashboard.console import observe
+from swap_dashboard.console.domain.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.domain.sessions import OperatorSession
-from swap_dashboard.console.ports import Attempts, Services, ServiceUnavailable, Sessions
+from swap_dashboard.console.ports import Services, ServiceUnavailable
 from swap_dashboard.ports import Clock, NewId, NewToken
 
 ROLES: Final = frozenset({"viewer", "operator"})
@@ -32,8 +33,8 @@ class SignIn:
     def __init__(
         self,
         services: Services,
-        sessions: Sessions,
-        attempts: Attempts,
+        sessions: MemorySessions,
+        attempts: MemoryAttempts,
         *,
         clock: Clock,
         new_id: NewId,

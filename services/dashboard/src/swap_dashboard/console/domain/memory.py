@@ -15,7 +15,10 @@ ADDRESSES_MAX: Final = 10_000
 
 
 class MemorySessions:
-    """A restart ends all of them, and no copy of a database has an operator's token."""
+    """The sessions of this process.
+
+    A restart ends all of them, and no copy of a database has an operator's token.
+    """
 
     def __init__(self, *, idle: timedelta, lifetime: timedelta) -> None:
         self._idle = idle
@@ -23,6 +26,7 @@ class MemorySessions:
         self._by_hash: dict[bytes, OperatorSession] = {}
 
     def add(self, session: OperatorSession, token_hash: bytes) -> None:
+        """Add one; of an operator with too many the oldest ends."""
         self._forget_ended(session.created_at)
         own = [one for one in self._by_hash.values() if one.name == session.name]
         if len(own) >= SESSIONS_PER_OPERATOR_MAX:
@@ -30,6 +34,7 @@ class MemorySessions:
         self._by_hash[token_hash] = session
 
     def find(self, token_hash: bytes, at: datetime) -> OperatorSession | None:
+        """Return the session of a cookie, and note its use; None when it ended."""
         self._forget_ended(at)
         session = self._by_hash.get(token_hash)
         if session is not None:
@@ -61,12 +66,16 @@ class MemorySessions:
 
 
 class MemoryAttempts:
-    """Bounded: of more addresses than it has room for, the oldest failure is forgotten."""
+    """Failures to sign in, by the address of the client.
+
+    Bounded: of more addresses than it has room for, the oldest failure is forgotten.
+    """
 
     def __init__(self) -> None:
         self._by_address: dict[str, Failures] = {}
 
     def begin(self, address: str, at: datetime) -> datetime | None:
+        """Count an attempt as failed before it is made; return until when it is refused."""
         known = self._by_address.get(address)
         if known is None or at > known.last_at + FORGOTTEN_AFTER:
             self._by_address.pop(address, None)
@@ -82,6 +91,7 @@ class MemoryAttempts:
         self._by_address.pop(address, None)
 
     def take_back(self, address: str) -> None:
+        """Uncount one attempt: no service could say whether its token is right."""
         known = self._by_address.get(address)
         if known is not None:
             known.take_back()
