@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
+from prometheus_client import Gauge
 
 from swap_domain.lifecycle import Status
 from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge
@@ -102,11 +103,7 @@ def networks_listed(networks: Collection[str]) -> None:
 
 
 def open_swaps(found: Sequence[OpenSwaps]) -> None:
-    known = {one.status: one for one in found}
-    for status in OPEN_STATUSES:
-        one = known.get(status)
-        OPEN.labels(status.value).set(one.count if one else 0)
-        OLDEST_OPEN.labels(status.value).set(one.oldest.total_seconds() if one else 0)
+    _waiting(OPEN, OLDEST_OPEN, {one.status: one for one in found}, labels=OPEN_STATUSES)
 
 
 def stuck(status: Status, count: int, oldest: timedelta) -> None:
@@ -117,19 +114,25 @@ def stuck(status: Status, count: int, oldest: timedelta) -> None:
 
 
 def unsettled(found: Sequence[Backlog], *, networks: Collection[str]) -> None:
-    known = {one.network: one for one in found}
-    for network in {*networks, *known}:
-        one = known.get(network)
-        UNSETTLED.labels(network).set(one.count if one else 0)
-        OLDEST_UNSETTLED.labels(network).set(one.oldest.total_seconds() if one else 0)
+    _waiting(UNSETTLED, OLDEST_UNSETTLED, {one.network: one for one in found}, labels=networks)
 
 
 def refunds_pending(found: Sequence[Backlog], *, networks: Collection[str]) -> None:
-    known = {one.network: one for one in found}
-    for network in {*networks, *known}:
-        one = known.get(network)
-        REFUNDS_PENDING.labels(network).set(one.count if one else 0)
-        OLDEST_REFUND.labels(network).set(one.oldest.total_seconds() if one else 0)
+    _waiting(REFUNDS_PENDING, OLDEST_REFUND, {one.network: one for one in found}, labels=networks)
+
+
+def _waiting(
+    count: Gauge,
+    oldest: Gauge,
+    found: Mapping[str, Backlog | OpenSwaps],
+    *,
+    labels: Collection[str],
+) -> None:
+    """Set both gauges of each label: to 0 where nothing waits."""
+    for label in {*labels, *found}:
+        one = found.get(label)
+        count.labels(label).set(one.count if one else 0)
+        oldest.labels(label).set(one.oldest.total_seconds() if one else 0)
 
 
 def covers_measured(covers: Sequence[Cover]) -> None:

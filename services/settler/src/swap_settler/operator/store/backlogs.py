@@ -21,7 +21,8 @@ CROSS JOIN LATERAL (
     SELECT heard_at FROM deposit WHERE swap_id = swap.id AND is_booked) AS deposit
 GROUP BY swap.source_network
 """)
-# One query for each partial index of open swaps: all swaps are read where both statuses are in one.
+# Two queries, each with the condition of one partial index: no index has all three statuses, so
+# that one query reads all swaps.
 OPEN_SWAPS: Final = sql("""
 SELECT status, count(*) AS open, extract(epoch FROM now() - min(created_at)) AS seconds
 FROM swap WHERE status = 'user_transfer_pending' GROUP BY status
