@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import AsyncIterator
@@ -22,7 +21,7 @@ from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_attached_transfers import send_without_memo
 from tests.plugins.stack import Stack
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, NARROW, WIDE, look, violations
+from tests.support.screens import AXE, NARROW, WIDE, guide_image, look, violations
 from tests.support.waiting import until
 
 BROWSER = find_browser()
@@ -117,17 +116,9 @@ class Operator:
         self.faults += await violations(self.page)
         if GUIDE and name:
             height = HEIGHTS.get(name, PICTURE_HEIGHT)
-            area = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-            shot = await self.page.send(
-                "Page.captureScreenshot",
-                format="webp",
-                quality=60,
-                clip=area,
-                captureBeyondViewport=True,
-            )
             file = Path(GUIDE) / f"{name}.webp"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(base64.b64decode(shot["data"]))
+            file.write_bytes(await guide_image(self.page, width=width, height=height))
         await look(self.page, "light", WIDE)
 
     async def _leave(self, action: str) -> None:

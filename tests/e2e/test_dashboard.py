@@ -6,7 +6,6 @@ otherwise every name that a partner may choose contains code.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import AsyncIterator
@@ -19,7 +18,7 @@ import pytest
 from tests.e2e.test_management import BASE
 from tests.plugins.stack import Stack
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, LOOKS, NARROW, WIDE, look, violations
+from tests.support.screens import AXE, LOOKS, NARROW, WIDE, guide_image, look, violations
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
@@ -67,19 +66,9 @@ class Partner:
             if await self.page.value("document.documentElement.scrollWidth > innerWidth"):
                 self.faults.append((name, "too wide", width))
             if GUIDE and PICTURED.get(name, ())[:2] == (scheme, width):
-                await self._picture(Path(GUIDE) / f"{name}.webp", width, PICTURED[name][2])
+                image = await guide_image(self.page, width=width, height=PICTURED[name][2])
+                store(Path(GUIDE) / f"{name}.webp", image)
         await look(self.page, "light", WIDE)
-
-    async def _picture(self, file: Path, width: int, height: int) -> None:
-        area = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = await self.page.send(
-            "Page.captureScreenshot",
-            format="webp",
-            quality=60,
-            clip=area,
-            captureBeyondViewport=True,
-        )
-        store(file, base64.b64decode(shot["data"]))
 
     async def go(self, path: str) -> None:
         url = path if path.startswith("http") else self.url + path

@@ -45,6 +45,18 @@ async def picture(page: Page, name: str) -> None:
         store(f"{name}.png", base64.b64decode(shot["data"]))
 
 
+async def guide_image(page: Page, *, top: float = 0, width: int = WIDE, height: int) -> bytes:
+    """Return a part of the page, in pixels, as an image for the guides (WebP)."""
+    shot = await page.send(
+        "Page.captureScreenshot",
+        format="webp",
+        quality=60,
+        clip={"x": 0, "y": top, "width": width, "height": height, "scale": 1},
+        captureBeyondViewport=True,
+    )
+    return base64.b64decode(shot["data"])
+
+
 def store(name: str, content: bytes) -> None:
     assert PICTURES is not None
     folder = Path(PICTURES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
 from collections.abc import AsyncIterator
@@ -27,7 +26,7 @@ from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, opened
-from tests.support.screens import WIDE, look
+from tests.support.screens import WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
 
 pytestmark = [
@@ -106,15 +105,8 @@ async def guide_picture(page: Page, url: str) -> None:
     """Write the image of docs/dashboard.md."""
     await look(page, "light", WIDE)
     await show(page, url)
-    area = {"x": 0, "y": 0, "width": WIDE, "height": PICTURE_HEIGHT, "scale": 1}
-    shot = await page.send(
-        "Page.captureScreenshot",
-        format="webp",
-        quality=60,
-        clip=area,
-        captureBeyondViewport=True,
-    )
-    (Path(str(GUIDE)) / "pay.webp").write_bytes(base64.b64decode(shot["data"]))
+    image = await guide_image(page, height=PICTURE_HEIGHT)
+    (Path(str(GUIDE)) / "pay.webp").write_bytes(image)
 
 
 async def test_pay_screens_pass_the_screen_checks(pages: Pages, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +45,7 @@ from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.fees import Fees
-from tests.support.screens import AXE, NARROW, WIDE, look, show, violations
+from tests.support.screens import AXE, NARROW, WIDE, guide_image, look, show, violations
 from tests.support.walks import CUT, Walk, is_status, press_tab, unwalked, unwalked_forms
 
 BROWSER = find_browser()
@@ -310,15 +309,8 @@ async def _save_guide_picture(
     if not GUIDE:
         return
     at = await page.value(f"document.querySelector({top!r}).getBoundingClientRect().y + scrollY")
-    area = {"x": 0, "y": max(at - 16, 0), "width": WIDE, "height": height, "scale": 1}
-    shot = await page.send(
-        "Page.captureScreenshot",
-        format="webp",
-        quality=60,
-        clip=area,
-        captureBeyondViewport=True,
-    )
-    (Path(GUIDE) / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
+    image = await guide_image(page, top=max(at - 16, 0), height=height)
+    (Path(GUIDE) / f"{name}.webp").write_bytes(image)
 
 
 async def _store_a_month(api: Api, app: str) -> str:

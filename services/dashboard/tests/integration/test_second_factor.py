@@ -29,7 +29,7 @@ from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, WIDE, look
+from tests.support.screens import AXE, WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
@@ -393,9 +393,7 @@ async def guide_picture(page: Page) -> None:
         return
     await look(page, "light", WIDE)
     await page.value("document.activeElement.blur()")
-    area = {"x": 0, "y": 0, "width": WIDE, "height": 520, "scale": 1}
-    shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
-    (Path(GUIDE) / "factor.webp").write_bytes(base64.b64decode(shot["data"]))
+    (Path(GUIDE) / "factor.webp").write_bytes(await guide_image(page, height=520))
 
 
 async def sign_in_by_link(page: Page) -> None:

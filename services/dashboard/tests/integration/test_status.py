@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -25,7 +24,7 @@ from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, WIDE, look, show
+from tests.support.screens import AXE, WIDE, guide_image, look, show
 from tests.support.walks import Walk
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
@@ -213,15 +212,8 @@ async def guide_picture(page: Page, url: str) -> None:
     """Write the image of docs/dashboard.md."""
     await look(page, "light", WIDE)
     await show(page, url)  # from its top, without the focus of the walk
-    area = {"x": 0, "y": 0, "width": WIDE, "height": PICTURE_HEIGHT, "scale": 1}
-    shot = await page.send(
-        "Page.captureScreenshot",
-        format="webp",
-        quality=60,
-        clip=area,
-        captureBeyondViewport=True,
-    )
-    (Path(str(GUIDE)) / "status.webp").write_bytes(base64.b64decode(shot["data"]))
+    image = await guide_image(page, height=PICTURE_HEIGHT)
+    (Path(str(GUIDE)) / "status.webp").write_bytes(image)
 
 
 @pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
