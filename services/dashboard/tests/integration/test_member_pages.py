@@ -109,7 +109,7 @@ def permitted_forms(role: str, environment: str) -> set[str]:
     for order in ("role", "remove"):
         roles[f"{MEMBER}/{{owner_id}}/{order}"] = "owner"
     if environment == "live":
-        in_apps = (one for one, needed in roles.items() if "{app_id}" in one)
+        in_apps = (one for one in roles if "{app_id}" in one)
         roles |= dict.fromkeys(in_apps, "admin")
     return {one for one, needed in roles.items() if RANKS.index(role) >= RANKS.index(needed)}
 
@@ -124,14 +124,17 @@ def names_of_ids(api: Api, ids: Mapping[str, str]) -> dict[str, str]:
     return names
 
 
-async def forms_shown(api: Api, shop: Shop, route: str, role: str) -> set[str]:
-    """Return the forms of a page, without those about the account."""
+async def forms_shown(shop: Shop, names: Mapping[str, str], route: str, role: str) -> set[str]:
+    """Return the forms of a page, without those about the account.
+
+    :param names: of the ids in actions.
+    """
     answer = await shop.browser.get(route.format_map(shop.ids))
     is_refused = route == CHANGES and RANKS.index(role) < RANKS.index("admin")
     expected = 403 if is_refused else 303 if route == "/" else 200
     assert answer.status_code == expected, (route, answer.status_code)
     actions = {one or other for one, other in ACTION.findall(answer.text)}
-    names, found = names_of_ids(api, shop.ids), set()
+    found = set()
     for action in actions:
         parts = action.partition("?")[0].split("/")
         found.add("/".join(f"{{{names[one]}}}" if one in names else one for one in parts))
@@ -159,12 +162,14 @@ async def test_pages_show_the_forms_that_the_role_permits(
     app, hook = f"/apps/{shop.ids['app_id']}", f"/webhooks/{shop.ids['webhook_id']}"
     # The bench answers for test apps alone.
     pages = {one for one in MEMBER_PAGES if environment == "test" or one != BENCH}
-    found = {one: await forms_shown(api, shop, one, role) for one in pages}
+    names = names_of_ids(api, shop.ids)
+    found = {one: await forms_shown(shop, names, one, role) for one in pages}
     await owner.submit(f"{app}{hook}/disable", {}, page="/organization")
     if environment == "test":
         await owner.submit(f"{app}/bench/join", {}, page="/organization")
+    names = names_of_ids(api, shop.ids)  # the bench may have made a key
     for one in pages:
-        found[one] |= await forms_shown(api, shop, one, role)
+        found[one] |= await forms_shown(shop, names, one, role)
 
     permitted = permitted_forms(role, environment)
     assert found == {one: MEMBER_PAGES[one] & permitted for one in pages}
