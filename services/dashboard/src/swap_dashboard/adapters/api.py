@@ -40,7 +40,7 @@ class HttpApi:
         """Read what an invitation is for, and leave it open.
 
         :param address: of the client: the api limits the rate of each address.
-        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiRefused: when the invitation is unknown, accepted, revoked or expired.
         :raises ApiUnavailable: when the api does not answer.
         """
         found = await self._post_without_key("/invitations/inspect", {"token": invitation}, address)
@@ -55,7 +55,7 @@ class HttpApi:
     async def accept(self, invitation: str, *, address: str) -> NewMembership:
         """
         :param address: of the client, as for `inspect`.
-        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiRefused: when the invitation is unknown, accepted, revoked or expired.
         :raises ApiUnavailable: when the api does not answer.
         """
         body = {"token": invitation, "label": LABEL}
