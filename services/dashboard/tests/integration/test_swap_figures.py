@@ -243,8 +243,9 @@ async def test_chart_axes_end_above_the_data_and_empty_charts_say_so(
         shown = await page.value(
             "[...document.querySelectorAll('[data-chart]')].map(one => one.textContent)"
         )
-        tops = await page.value("[0, 0.3, 2.1, 7, 21, 100].map(high => topOf(high, false))")
-        counts = await page.value("[1, 1.5, 2, 7, 11].map(high => topOf(high, true))")
+        tops = await page.value("[0, 0.3, 2.1, 7, 21, 100].map(high => topOf(high, '$'))")
+        counts = await page.value("[1, 1.5, 2, 7, 11].map(high => topOf(high, ''))")
+        seconds = await page.value("[3.5, 20, 45, 130].map(high => topOf(high, 's'))")
         links = await page.value(
             "[...document.querySelectorAll('#days a')].map(one => one.textContent).join()"
         )
@@ -252,4 +253,5 @@ async def test_chart_axes_end_above_the_data_and_empty_charts_say_so(
     assert shown == ["Nothing to show yet."] * 3
     assert tops == [1, pytest.approx(0.3), 3, 8, 30, 100]
     assert counts == [1, 2, 2, 8, 15]
+    assert seconds == [4, 20, 45, 180]
     assert "\N{EN DASH}" not in links
