@@ -52,6 +52,14 @@ pytestmark = pytest.mark.connected
 TOKEN = "operator's"
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
 HINTED = Topic("deposit.hinted.v1", Envelope[Note], lambda note: note.thing)  # the api's
+REQUESTED = Topic("swap.requests.v1", Envelope[Note], lambda note: note.thing)
+LOCK_LEASE = "SELECT FROM lease WHERE name = 'sweep/test/' || %s FOR UPDATE"
+LEASES = sql("SELECT name FROM lease WHERE holder <> '' AND name LIKE 'sweep/%'")
+WAITING_SESSIONS = sql("""
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event_type = 'Lock'
+""")
+SEVERAL_ROUNDS_SECONDS = 0.5
 WITHIN_SECONDS = 30
 STUCK_AFTER = timedelta(seconds=30)
 START_ANEW_WITHIN_SECONDS = 90
@@ -80,10 +88,10 @@ def a_service(
     return Service(name, settings, group, **more)
 
 
-def consuming(service: Service, usecase: UseCase[Note]) -> None:
+def consuming(service: Service, usecase: UseCase[Note], topic: Topic[Note] = HINTED) -> None:
     consume(
         service.subscriptions,
-        HINTED,
+        topic,
         consumer_name="test",
         usecase=usecase,
         parking=service.parking("test"),
@@ -167,6 +175,22 @@ class TestWithoutKafka:
             await until(lambda: has_stored(notes, 2))
 
             assert await notes.stored() == [("a", 1), ("a", 2)]
+
+    async def test_no_sweep_acquires_its_lease_again_while_the_process_stops(
+        self, url: str, api_url: str, engine: Engine
+    ) -> None:
+        settler = a_service("settler", url)
+        for topic in (HINTED, REQUESTED):
+            consuming(settler, KeepNotes(settler.engine), topic)
+        async with running(settler) as one:
+            await until(lambda: has_leases(engine, {HINTED.name, REQUESTED.name}))
+            async with await psycopg.AsyncConnection.connect(url.replace("+psycopg", "")) as other:
+                await other.execute(LOCK_LEASE, [REQUESTED.name])
+                one.stop()
+                await until(lambda: is_waited_for(engine))  # the first lease is free by now
+                await asyncio.sleep(SEVERAL_ROUNDS_SECONDS)
+
+        assert await has_leases(engine, set())
 
     @pytest.mark.fault("A20")
     async def test_a20_waits_for_postgres_at_the_start_alive_and_not_ready(self) -> None:
@@ -527,6 +551,17 @@ def allow_connections(database: Database, is_allowed: bool) -> None:
 
 async def says(one: Running, words: str) -> bool:
     return words in (await get(one, "/livez"))[1]
+
+
+async def has_leases(engine: Engine, topics: set[str]) -> bool:
+    async with reading(engine) as connection:
+        rows = await connection.execute(LEASES)
+    return {row.name for row in rows} == {f"sweep/test/{topic}" for topic in topics}
+
+
+async def is_waited_for(engine: Engine) -> bool:
+    async with reading(engine) as connection:
+        return bool(await connection.scalar(WAITING_SESSIONS))
 
 
 async def has_stored(notes: KeepNotes, number: int) -> bool:

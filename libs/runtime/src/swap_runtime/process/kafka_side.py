@@ -57,9 +57,12 @@ class KafkaSide:
             self._service.every("topics", TOPICS_INTERVAL, self._recreate_topics)
 
     async def stop_consuming(self) -> None:
-        """Let the running batches end, leave the groups, and let others sweep."""
+        """Let the running batches end, and leave the groups."""
         if self._subscriptions is not None:
             await self._subscriptions.broker.stop()
+
+    async def stop_sweeping(self) -> None:
+        """Let others sweep. A round that began later would acquire its lease again."""
         for sweep in self._sweeps:
             await sweep.stop()
 

@@ -234,6 +234,7 @@ class Running:
             await asyncio.wait(ending, timeout=at_most.total_seconds() / 2)
         for running in self._running.values():
             await cancelled(running)
+        await _run_logging_errors(self._kafka.stop_sweeping)
         await _run_logging_errors(self._kafka.stop_publishing)
         for close in reversed(self._service.closers):
             await _run_logging_errors(close)
