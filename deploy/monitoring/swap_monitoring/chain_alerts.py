@@ -52,7 +52,7 @@ CHAINS: Final = Group(
         ),
         warning(
             "ReorgDeep",
-            "sum by (network) (increase(swap_watch_reorged_blocks_total[15m])) > 10",
+            "sum by (network) (increase(swap_watch_reorg_depth_blocks_sum[15m])) > 10",
             "{{ $value }} blocks of {{ $labels.network }} were reverted.",
         ),
         warning(

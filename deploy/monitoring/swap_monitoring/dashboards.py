@@ -81,6 +81,36 @@ OVERVIEW: Final = Dashboard(
             ),
         ),
         Row(
+            "Requests of operators, on the internal ports",
+            (
+                lines(
+                    "Responses per second",
+                    (
+                        per_second("swap_internal_answers_total", "service", "status"),
+                        PAGE_STATUS,
+                    ),
+                    unit="reqps",
+                ),
+                lines(
+                    "Server errors per second",
+                    (
+                        "sum by (service, route) "
+                        f'(rate(swap_internal_answers_total{{status="5xx"}}[{RATE}]))',
+                        "{{service}} {{route}}",
+                    ),
+                    unit="reqps",
+                ),
+                lines(
+                    "Response time, 99 of 100",
+                    (
+                        quantile(0.99, "swap_internal_answer_seconds", "service", "route"),
+                        "{{service}} {{route}}",
+                    ),
+                    unit="s",
+                ),
+            ),
+        ),
+        Row(
             "Pages of the dashboard and the console",
             (
                 lines(
@@ -367,10 +397,20 @@ CHAINS: Final = Dashboard(
                 lines(
                     "Reverted blocks",
                     (
-                        "sum by (network) (increase(swap_watch_reorged_blocks_total[1h]))",
+                        "sum by (network) (increase(swap_watch_reorg_depth_blocks_sum[1h]))",
                         "{{network}}",
                     ),
                     about="Within an hour.",
+                ),
+                lines(
+                    "Deepest reorg, in blocks",
+                    (
+                        "histogram_quantile(1, sum by (network, le)"
+                        " (increase(swap_watch_reorg_depth_blocks_bucket[1h])))",
+                        "{{network}}",
+                    ),
+                    about="Within an hour, rounded up to a bucket. Compare it with the"
+                    " confirmations of the network.",
                 ),
                 lines(
                     "Young deposit addresses",

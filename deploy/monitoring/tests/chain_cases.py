@@ -51,7 +51,7 @@ CHAINS: Final = (
     ),
     Case(
         "ReorgDeep",
-        {'swap_watch_reorged_blocks_total{network="base"}': "0x9 15x90"},
+        {'swap_watch_reorg_depth_blocks_sum{network="base"}': "0x9 15x90"},
         10,
         40,
         "15 blocks of base were reverted.",

@@ -79,8 +79,6 @@ AT_START: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "swap_watch_missed_movements": OF_NETWORK,
     "swap_watch_node_failures": OF_NETWORK,
     "swap_watch_quarantined": {**OF_NETWORK, "reason": list(Quarantine)},
-    "swap_watch_reorged_blocks": OF_NETWORK,
-    "swap_watch_reorgs": OF_NETWORK,
     "swap_watch_second_look_failures": OF_NETWORK,
     "swap_watch_verification_failures": OF_NETWORK,
 }
@@ -135,3 +133,7 @@ def test_counter_has_its_series_before_the_first_event(name: str) -> None:
     ]
 
     assert missing == []
+
+
+def test_depth_of_reorgs_has_its_series_before_the_first_reorg() -> None:
+    assert REGISTRY.get_sample_value("swap_watch_reorg_depth_blocks_sum", {"network": NAME}) == 0

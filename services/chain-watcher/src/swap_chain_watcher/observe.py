@@ -35,9 +35,13 @@ PUBLISHED = counter("watch_published", "Changes published", ["network", "kind", 
 QUARANTINED = counter(
     "watch_quarantined", "Deposits that can credit nothing", ["network", "reason"]
 )
-REORGS = counter("watch_reorgs", "Batches that reverted blocks", ["network"])
-# Alert: many at once. Confirmation depths may be too low.
-REORGED_BLOCKS = counter("watch_reorged_blocks", "Blocks reverted", ["network"])
+# Alert: many blocks at once. Confirmation depths may be too low.
+REORG_DEPTH = histogram(
+    "watch_reorg_depth_blocks",
+    "Blocks that a reorg reverted",
+    ["network"],
+    buckets=(1, 2, 3, 5, 8, 13, 21, 34, 64),
+)
 INTERRUPTIONS = counter(
     "watch_interruptions", "Times the follower of a network was restarted", ["network"]
 )
@@ -115,7 +119,7 @@ COINS_MISSING = counter(
 
 
 FAILURES = (
-    REORGS, REORGED_BLOCKS, INTERRUPTIONS, MISSED, CONTRADICTIONS, SECOND_LOOK_FAILURES,
+    REORG_DEPTH, INTERRUPTIONS, MISSED, CONTRADICTIONS, SECOND_LOOK_FAILURES,
     NODE_FAILURES, VERIFICATION_FAILURES, COINS_MISSING,
 )  # fmt: skip
 
@@ -168,8 +172,7 @@ def _quarantined(movement: Movement, reason: Quarantine) -> None:
 
 def _reorged(step: Step) -> None:
     network = step.after.network
-    REORGS.labels(network).inc()
-    REORGED_BLOCKS.labels(network).inc(len(step.orphaned_blocks))
+    REORG_DEPTH.labels(network).observe(len(step.orphaned_blocks))
     log.warning(
         "blocks reverted",
         network=network,

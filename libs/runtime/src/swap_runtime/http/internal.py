@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_runtime.errors import SwapError
 from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.http.measured_requests import MeasuredRequests
 from swap_runtime.http.traced_requests import TracedRequests
 from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
 from swap_runtime.operators.identities import Operators
@@ -57,17 +58,21 @@ class Internal:
         self._ready = ready
         self._notes = notes
         self._note_checks = note_checks
+        for_operators = [
+            Route(f"{ADMIN}{route.path}", desk.guarded(route), methods=[route.method])
+            for route in (*admin, *desk.routes(orders))
+        ]
         self._app = Starlette(
             routes=[
                 Route("/livez", self._livez),
                 Route("/readyz", self._readyz),
                 Route("/metrics", answer_metrics),
-                *(
-                    Route(f"{ADMIN}{route.path}", desk.guarded(route), methods=[route.method])
-                    for route in (*admin, *desk.routes(orders))
-                ),
+                *for_operators,
             ],
-            middleware=[Middleware(OperatorsOnly, operators=operators)],
+            middleware=[
+                Middleware(MeasuredRequests, routes={route.path for route in for_operators}),
+                Middleware(OperatorsOnly, operators=operators),
+            ],
             exception_handlers={SwapError: _refused},
             max_body_size=BODY_BYTES_MAX,
         )

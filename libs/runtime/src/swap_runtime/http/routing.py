@@ -8,9 +8,13 @@ instead, which answers in the form of the port.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from starlette.routing import Match, Route
 from starlette.types import Scope
+
+# Requested every few seconds by the deployment itself.
+SILENT: Final = frozenset({"/livez", "/readyz", "/metrics"})
 
 
 class ExactRoute(Route):
@@ -26,3 +30,9 @@ def methods_at(routes: Iterable[Route], path: str) -> set[str]:
     return {
         method for route in routes if route.path_regex.match(path) for method in route.methods or ()
     }
+
+
+def route_of(scope: Scope) -> str:
+    """Return the path as declared, once the router has run; nothing where it found no route."""
+    path: str = getattr(scope.get("route"), "path", "")
+    return path

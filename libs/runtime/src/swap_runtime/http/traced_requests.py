@@ -9,10 +9,9 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from swap_runtime.http.routing import SILENT, route_of
 from swap_runtime.telemetry import tracing
 
-# Requested every few seconds by the deployment itself.
-SILENT: Final = frozenset({"/livez", "/readyz", "/metrics"})
 TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 
 
@@ -38,7 +37,7 @@ class TracedRequests:
             await send(message)
 
         def name() -> str:
-            attributes["http.route"] = route = _route(scope)
+            attributes["http.route"] = route = route_of(scope)
             return f"{scope['method']} {route}".rstrip()
 
         with tracing.serving(self._position(scope), name, attributes):
@@ -56,13 +55,3 @@ class TracedRequests:
             return tracing.Position(trace_id, new.span_id, span_id)
         new.links.append((trace_id, span_id))
         return new
-
-
-def _route(scope: Scope) -> str:
-    """Return the path with its parameters' names; nothing where no route was found."""
-    if "endpoint" not in scope:
-        return ""
-    path: str = scope["path"]
-    for name, value in scope.get("path_params", {}).items():
-        path = path.replace(str(value), f"{{{name}}}")
-    return path

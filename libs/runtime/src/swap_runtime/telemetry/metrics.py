@@ -34,7 +34,7 @@ def counter(name: str, documentation: str, labels: Sequence[str] = ()) -> Counte
     return Counter(f"swap_{name}", documentation, labels, registry=REGISTRY)
 
 
-def begin_at_zero(counted: Counter, *values: Iterable[str]) -> None:
+def begin_at_zero(counted: Counter | Histogram, *values: Iterable[str]) -> None:
     """Create the series of all combinations of label values.
 
     Prometheus computes an increase from two samples: the first event of a series that begins
