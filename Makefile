@@ -119,6 +119,7 @@ test-observability: install  ## Break a stack: alerts fire and end in a real Pro
 	$(PYTEST) -rs tests/observability
 
 test-cluster: install  ## Overlays on a real API server, upgrades, drains and kills in pods (root; Go once)
+	$(PYTEST) $(PARALLEL) deploy/k8s/tests/unit deploy/monitoring/tests/unit
 	$(PYTEST) -rPs --durations=0 --durations-min=1 deploy/cluster/tests/cluster
 
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)

@@ -63,7 +63,7 @@ async def is_restarted(name: str, restarts_before: int) -> bool:
     return await restarts(name) > restarts_before and all(map(is_ready, await pods_of(name)))
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "valkey", "kafka", "postgres"])
+@pytest.mark.parametrize("name", [*SERVICES, "console", "valkey", "kafka", "postgres"])
 async def test_killed_pod_is_restarted_and_every_swap_is_paid_once(
     name: str, traffic: Traffic
 ) -> None:
@@ -83,4 +83,5 @@ async def test_killed_pod_is_restarted_and_every_swap_is_paid_once(
     )
     assert len(swaps) == len(before) + len(after)
     assert_paid_once(swaps)
+    assert await traffic.without_webhook(swaps) == set()
     assert await traffic.violations() == {}

@@ -100,11 +100,12 @@ def test_images_are_pinned_to_a_tag_and_pulled_only_when_missing(overlay: Render
 
 
 def test_production_names_every_image_by_its_digest() -> None:
+    production = Rendered.of("production")
     found = {
         container["image"]
-        for workload in Rendered.of("production").workloads()
+        for workload in production.workloads()
         for container in containers_of(workload)
-    }
+    } | {cluster["spec"]["imageName"] for cluster in production.of_kind("Cluster")}
 
     assert found
     assert not [image for image in found if not re.search("@sha256:[0-9a-f]{64}$", image)]
@@ -282,6 +283,26 @@ def test_only_services_that_read_chains_reach_nodes(overlay: Rendered) -> None:
 
     assert reaching - {"chains", "release"} == set(READS_CHAINS)
     assert overlay.get("NetworkPolicy", "to-nodes")["spec"]["policyTypes"] == ["Egress"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "reaching"),
+    [("to-kms", {"settler"}), ("to-nodes", {*READS_CHAINS, "release"})],
+)
+def test_production_opens_kms_and_nodes_by_address_to_those_that_need_them(
+    policy: str, reaching: set[str]
+) -> None:
+    production = Rendered.of("production")
+    found = production.get("NetworkPolicy", policy)
+    peers = [peer for rule in found["spec"]["egress"] for peer in rule["to"]]
+
+    assert peers
+    assert [peer for peer in peers if set(peer) != {"ipBlock"}] == []
+    assert {
+        workload["metadata"]["name"]
+        for workload in production.workloads()
+        if found in production.policies_for(labels_of(workload))
+    } == reaching
 
 
 GATEWAYS = {"namespaceSelector": {"matchLabels": {"swap.access/gateway": "true"}}}
