@@ -7,6 +7,9 @@
 
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 ARG NODE_IMAGE=node:22-bookworm-slim
+# Equal sources and bases make an equal image: nothing in it depends on when it is built. The first
+# second that an archive can name.
+ARG SOURCE_DATE_EPOCH=315532800
 
 
 FROM ${NODE_IMAGE} AS foundry
@@ -41,22 +44,28 @@ RUN python tools/runtime_requirements.py libs/* services/* cli >/runtime.txt
 
 
 FROM ${PYTHON_IMAGE} AS build
-ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+ARG SOURCE_DATE_EPOCH
+ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} PYTHONHASHSEED=0 \
+    PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+# Byte code that names no time of its source, which the image's own times would contradict.
+ENV COMPILE="python -m compileall -q --invalidation-mode unchecked-hash"
 WORKDIR /source
 RUN python -m venv --without-pip /opt/venv
 COPY deploy/compose/build.lock ./
 RUN python -m pip install --quiet --require-hashes --only-binary=:all: -r build.lock
 COPY --from=requirements /runtime.txt ./
-RUN python -m pip --python /opt/venv/bin/python install --quiet --compile \
-    --require-hashes --no-deps --only-binary=:all: -r runtime.txt
+RUN python -m pip --python /opt/venv/bin/python install --quiet --no-compile \
+    --require-hashes --no-deps --only-binary=:all: -r runtime.txt \
+    && /opt/venv/bin/${COMPILE} /opt/venv/lib
 COPY libs libs
 COPY services services
 COPY cli cli
 COPY deploy/embedded deploy/embedded
 RUN python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels \
     ./libs/* ./services/* ./cli ./deploy/embedded \
-    && python -m pip --python /opt/venv/bin/python install --quiet --compile \
-    --no-index --no-deps /wheels/*.whl
+    && python -m pip --python /opt/venv/bin/python install --quiet --no-compile \
+    --no-index --no-deps /wheels/*.whl \
+    && /opt/venv/bin/${COMPILE} /opt/venv/lib/python3.*/site-packages/swap*
 # What is read as files: migrations, roles, contracts, the jobs of the local stack.
 WORKDIR /app
 RUN for service in /source/services/*; do \
@@ -69,7 +78,7 @@ COPY deploy/postgres deploy/postgres
 COPY deploy/compose/healthy.py deploy/compose/healthy.py
 COPY deploy/compose/swap_compose deploy/compose/swap_compose
 COPY deploy/k8s/swap_k8s deploy/k8s/swap_k8s
-RUN /opt/venv/bin/python -m compileall -q .
+RUN /opt/venv/bin/${COMPILE} .
 
 
 FROM ${PYTHON_IMAGE} AS services
@@ -80,6 +89,7 @@ LABEL org.opencontainers.image.title="swap" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="MIT"
+ARG SOURCE_DATE_EPOCH
 RUN groupadd --system --gid 10001 swap \
     && useradd --system --uid 10001 --gid swap --no-create-home swap \
     && install -d -o swap -g swap -m 700 /stack /postgres-password /sandbox

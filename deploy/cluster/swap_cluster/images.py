@@ -41,6 +41,7 @@ AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 OWN = {"swap:local": "services", "swap-anvil:local": "anvil"}  # and the stage of the Dockerfile
 SERVICES_IMAGE = "swap"
 STAND_INS = ("postgres:18", "valkey/valkey:8", "apache/kafka:4.3.0")
+FILE_TIME = 315532800  # the Dockerfile's SOURCE_DATE_EPOCH
 PAUSE = "localhost/pause:1"
 LOADED = PLACES.var / "images.json"
 
@@ -92,7 +93,7 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
         with report.timed(f"image {name}"):
             if name in OWN:
                 await build_own(name, OWN[name])
-            elif not await _identity(name):
+            elif not await image_id(name):
                 await _build_stand_in(name)
             await _load(name)
 
@@ -113,7 +114,7 @@ def _tag(identity: str) -> str:
 async def _load(name: str) -> None:
     """Give an image to containerd, unless it has it."""
     loaded = read_json(LOADED) or {}
-    identity = await _identity(name)
+    identity = await image_id(name)
     if loaded.get(name) == identity:
         return
     own_name = f"{name.partition(':')[0]}:{_tag(identity)}" if name in OWN else name
@@ -162,14 +163,17 @@ async def remove_other_versions() -> None:
             await ctr("images", "remove", name)
 
 
-async def _identity(name: str) -> str:
+async def image_id(name: str) -> str:
     """Return what tells a built image from another of its name; empty where there is none."""
     lines = (await _buildah("images", "--format={{.Name}}:{{.Tag}} {{.ID}}")).splitlines()
     return next((id_ for full, id_ in map(str.split, lines) if full == f"localhost/{name}"), "")
 
 
-async def build_own(name: str, stage: str) -> None:
-    """Build a stage of the project's Dockerfile on stand-ins of its two bases."""
+async def build_own(name: str, stage: str, *more: str) -> None:
+    """Build a stage of the project's Dockerfile on stand-ins of its two bases.
+
+    :param more: options of `buildah bud`.
+    """
     build_arguments = {
         "PYTHON_IMAGE": "localhost/python:stand-in",
         "NODE_IMAGE": "localhost/node:stand-in",
@@ -177,6 +181,7 @@ async def build_own(name: str, stage: str) -> None:
     options = [f"--build-arg={key}={value}" for key, value in build_arguments.items()]
     await _buildah(
         *("bud", *_POLICY, "--isolation=chroot", "--layers", "--pull-never", "--format=docker"),
+        *(f"--timestamp={FILE_TIME}", *more),
         *(f"--target={stage}", f"--tag=localhost/{name}", *options, str(ROOT)),
     )
 
