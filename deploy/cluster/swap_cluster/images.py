@@ -93,7 +93,7 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
         with report.timed(f"image {name}"):
             if name in OWN:
                 await build_own(name, OWN[name])
-            elif not await image_id(name):
+            elif not await _identity(name):
                 await _build_stand_in(name)
             await _load(name)
 
@@ -114,7 +114,7 @@ def _tag(identity: str) -> str:
 async def _load(name: str) -> None:
     """Give an image to containerd, unless it has it."""
     loaded = read_json(LOADED) or {}
-    identity = await image_id(name)
+    identity = await _identity(name)
     if loaded.get(name) == identity:
         return
     own_name = f"{name.partition(':')[0]}:{_tag(identity)}" if name in OWN else name
@@ -163,10 +163,17 @@ async def remove_other_versions() -> None:
             await ctr("images", "remove", name)
 
 
-async def image_id(name: str) -> str:
+async def _identity(name: str) -> str:
     """Return what tells a built image from another of its name; empty where there is none."""
     lines = (await _buildah("images", "--format={{.Name}}:{{.Tag}} {{.ID}}")).splitlines()
     return next((id_ for full, id_ in map(str.split, lines) if full == f"localhost/{name}"), "")
+
+
+async def read_layers(name: str) -> list[str]:
+    """Return the digests of a built image's layers: of all of its files, with modes and times."""
+    inspected = json.loads(await _buildah("inspect", "--type=image", f"localhost/{name}"))
+    layers: list[str] = inspected["OCIv1"]["rootfs"]["diff_ids"]
+    return layers
 
 
 async def build_own(name: str, stage: str, *more: str) -> None:
