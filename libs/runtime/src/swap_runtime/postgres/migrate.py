@@ -79,16 +79,15 @@ def is_up_to_date(migrations: Path, url: str) -> bool:
     """Return whether the schema has every revision of the folder, or is of a later release.
 
     A later release only adds, so that the code of this one still runs on its schema: a rollback
-    waits for nothing.
+    waits for nothing. Revisions are numbers of four digits that grow.
 
     :raises OperationalError: when Postgres does not answer, or does not accept the login.
     """
-    scripts = ScriptDirectory.from_config(_config(migrations))
-    known = {script.revision for script in scripts.walk_revisions()}
+    head = ScriptDirectory.from_config(_config(migrations)).get_current_head()
     engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
     with engine.connect() as connection:
-        current = set(MigrationContext.configure(connection).get_current_heads())
-    return bool(current) and (set(scripts.get_heads()) <= current or not current <= known)
+        current = MigrationContext.configure(connection).get_current_revision()
+    return current is not None and head is not None and current >= head
 
 
 def bring_up_to_date(migrations: Path, url: str) -> None:
