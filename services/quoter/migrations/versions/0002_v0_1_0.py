@@ -4,7 +4,7 @@ from pathlib import Path
 
 from alembic import op
 
-from swap_runtime.postgres.schema import create_runtime_tables, drop_outbox_trigger
+from swap_runtime.postgres.schema import create_runtime_tables
 
 revision = "0002"
 down_revision = None
@@ -14,5 +14,4 @@ depends_on = None
 
 def upgrade() -> None:
     create_runtime_tables(op)
-    drop_outbox_trigger(op)
     op.execute(Path(__file__).parents[1].joinpath("v0_1_0.sql").read_text())

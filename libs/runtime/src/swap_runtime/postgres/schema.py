@@ -22,33 +22,9 @@ FIRST_XID: Final = "3"  # Postgres hands it out before all others; a restored du
 RELEASED: Final = Path(__file__).with_name("runtime_tables.sql")
 
 
-# A hint for the relay, once per statement. The last migration before the release drops it.
-NOTIFICATIONS: Final = (
-    """
-CREATE FUNCTION notify_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_notify('outbox_' || TG_TABLE_SCHEMA, '');
-  RETURN NULL;
-END $$
-""",
-    """
-CREATE TRIGGER outbox_written AFTER INSERT ON outbox
-FOR EACH STATEMENT EXECUTE FUNCTION notify_outbox()
-""",
-)
-
-
 def create_runtime_tables(op: Operations) -> None:
     """Make the shared tables of v0.1.0 in the schema of the role that migrates."""
     op.execute(RELEASED.read_text())
-    for statement in NOTIFICATIONS:
-        op.execute(statement)
-
-
-def drop_outbox_trigger(op: Operations) -> None:
-    """Remove the outbox's notifications: writers wake the relay after the commit (`wake.py`)."""
-    op.execute("DROP TRIGGER outbox_written ON outbox")
-    op.execute("DROP FUNCTION notify_outbox()")
 
 
 # What Kafka brought and its sender's outbox does not hold is shown with what is parked, and is no
