@@ -1,6 +1,7 @@
 """The migrations up to the release make the same schema as the code of the release itself.
 
-Deployments have this schema, so a change of it is a later revision.
+Deployments have this schema, so a change of it is a later revision. The first release had other
+files: its migrations are one baseline per service since (ADR 0101).
 """
 
 from __future__ import annotations

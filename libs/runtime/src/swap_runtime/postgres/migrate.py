@@ -3,10 +3,10 @@
     python -m swap_runtime.postgres.migrate services/settler/migrations
     python -m swap_runtime.postgres.migrate --wait services/settler/migrations
 
-A migrations folder holds `versions/*.py` and nothing else. The service's name is the folder above
-it; the address comes from that service's own variable (`SWAP_SETTLER__DATABASE_URL`, or
-`SWAP_SETTLER__DATABASE_URL_FILE`). With `--wait` nothing is changed: the process ends once another
-one has brought the schema up to date.
+A migrations folder holds `versions/*.py`, and the SQL that the first revision runs. The service's
+name is the folder above it; the address comes from that service's own variable
+(`SWAP_SETTLER__DATABASE_URL`, or `SWAP_SETTLER__DATABASE_URL_FILE`). With `--wait` nothing is
+changed: the process ends once another one has brought the schema up to date.
 """
 
 from __future__ import annotations
