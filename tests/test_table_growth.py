@@ -70,8 +70,8 @@ def test_every_table_listed_as_deleted_has_a_delete_statement(
     source = "\n".join(
         path.read_text()
         for folder in ("services", "libs/runtime")
-        for path in (ROOT / folder).rglob("*.py")
-        if "tests" not in path.parts
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".sql") and "tests" not in path.parts
     )
 
     standing = [

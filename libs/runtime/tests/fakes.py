@@ -18,7 +18,6 @@ from swap_runtime.messaging.relay import Outbound
 from swap_runtime.postgres.database import Engine, forbid_open_transaction, transaction
 from swap_runtime.postgres.schema import (
     create_runtime_tables,
-    drop_outbox_trigger,
     log_operator_orders,
     store_proposals,
     verify_messages,
@@ -202,7 +201,6 @@ def make_tables(url: str) -> None:
         for function in ("make_outbox_partition", "refuse_operator_order_change"):
             connection.execute(f"DROP FUNCTION IF EXISTS {function}")
         create_runtime_tables(Migration(connection))
-        drop_outbox_trigger(Migration(connection))
         verify_messages(Migration(connection))
         log_operator_orders(Migration(connection))
         store_proposals(Migration(connection))

@@ -199,6 +199,20 @@ class TestWait:
         assert is_up_to_date(migrations, database.url("chain_watcher"))
         migrated(migrations, database)
 
+    def test_a_schema_from_before_the_first_revision_is_not_up_to_date(
+        self, migrations: Path, database: Database
+    ) -> None:
+        migrated(migrations, database)
+        first = migrations / "versions/0001_first.py"
+        (migrations / "versions/0005_first.py").write_text(FIRST.replace("0001", "0005"))
+        first.unlink()
+
+        replica = start(migrations, database)
+
+        output = "".join(replica.communicate(timeout=60))
+        assert replica.returncode != 0
+        assert "Can't locate revision identified by '0001'" in output
+
     def test_a_database_that_is_away_is_no_end(self, migrations: Path) -> None:
         with pytest.raises(OperationalError):
             is_up_to_date(migrations, "postgresql+psycopg://nobody@127.0.0.1:1/none")

@@ -4,7 +4,6 @@ from alembic import op
 
 from swap_runtime.postgres.schema import (
     create_runtime_tables,
-    drop_outbox_trigger,
     log_operator_orders,
     store_proposals,
     verify_messages,
@@ -86,7 +85,6 @@ SHOW = (
 
 def upgrade() -> None:
     create_runtime_tables(op)
-    drop_outbox_trigger(op)
     verify_messages(op)
     log_operator_orders(op)
     store_proposals(op)

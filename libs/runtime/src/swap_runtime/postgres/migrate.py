@@ -3,10 +3,10 @@
     python -m swap_runtime.postgres.migrate services/settler/migrations
     python -m swap_runtime.postgres.migrate --wait services/settler/migrations
 
-A migrations folder holds `versions/*.py` and nothing else. The service's name is the folder above
-it; the address comes from that service's own variable (`SWAP_SETTLER__DATABASE_URL`, or
-`SWAP_SETTLER__DATABASE_URL_FILE`). With `--wait` nothing is changed: the process ends once another
-one has brought the schema up to date.
+A migrations folder holds `versions/*.py`, and the SQL that the first revision runs. The service's
+name is the folder above it; the address comes from that service's own variable
+(`SWAP_SETTLER__DATABASE_URL`, or `SWAP_SETTLER__DATABASE_URL_FILE`). With `--wait` nothing is
+changed: the process ends once another one has brought the schema up to date.
 """
 
 from __future__ import annotations
@@ -79,16 +79,15 @@ def is_up_to_date(migrations: Path, url: str) -> bool:
     """Return whether the schema has every revision of the folder, or is of a later release.
 
     A later release only adds, so that the code of this one still runs on its schema: a rollback
-    waits for nothing.
+    waits for nothing. Revisions are numbers of four digits that grow.
 
     :raises OperationalError: when Postgres does not answer, or does not accept the login.
     """
-    scripts = ScriptDirectory.from_config(_config(migrations))
-    known = {script.revision for script in scripts.walk_revisions()}
+    head = ScriptDirectory.from_config(_config(migrations)).get_current_head()
     engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
     with engine.connect() as connection:
-        current = set(MigrationContext.configure(connection).get_current_heads())
-    return bool(current) and (set(scripts.get_heads()) <= current or not current <= known)
+        current = MigrationContext.configure(connection).get_current_revision()
+    return current is not None and head is not None and current >= head
 
 
 def bring_up_to_date(migrations: Path, url: str) -> None:

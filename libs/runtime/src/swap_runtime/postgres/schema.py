@@ -1,10 +1,12 @@
 """The tables of every service: sent, received and parked messages, and leases.
 
-The first migration of a service makes them. They are plain SQL, as the migrations are.
+The first migration of a service makes them as they were released. What was added since has a
+migration in each service, and is here.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Protocol
 
 
@@ -17,157 +19,12 @@ class Operations(Protocol):
 DAYS_AHEAD: Final = 7
 FIRST_XID: Final = "3"  # Postgres hands it out before all others; a restored dump's rows get it
 
-# Partitioned by day and never deleted from row by row: days are dropped when they are read.
-# `xid` orders commits where `id` cannot: ids are handed out before commit.
-OUTBOX: Final = (
-    """
-CREATE TABLE outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY,
-  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
-  message_id uuid NOT NULL,
-  topic text NOT NULL,
-  key bytea NOT NULL,
-  payload bytea NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now(),
-  published_at timestamptz
-) PARTITION BY RANGE (created_at)
-""",
-    "CREATE INDEX outbox_waiting ON outbox (id) WHERE published_at IS NULL",
-    "CREATE INDEX outbox_swept ON outbox (topic, xid, id)",
-    # A row is stored here only without a partition for its day; maintenance moves it and logs that.
-    "CREATE TABLE outbox_default PARTITION OF outbox DEFAULT",
-    # Called by maintenance every hour, and here for the first days.
-    """
-CREATE FUNCTION make_outbox_partition(day date) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  part text := 'outbox_' || to_char(day, 'YYYYMMDD');
-  starts timestamptz := day::timestamp AT TIME ZONE 'UTC';
-  ends timestamptz := (day + 1)::timestamp AT TIME ZONE 'UTC';
-BEGIN
-  IF to_regclass(quote_ident(current_schema()) || '.' || part) IS NOT NULL THEN
-    RETURN false;
-  END IF;
-  EXECUTE format('CREATE TABLE %I (LIKE outbox INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part);
-  LOCK TABLE outbox_default IN ACCESS EXCLUSIVE MODE;
-  EXECUTE format(
-    'WITH moved AS (DELETE FROM outbox_default WHERE created_at >= %L AND created_at < %L '
-    'RETURNING *) INSERT INTO %I SELECT * FROM moved', starts, ends, part);
-  EXECUTE format(
-    'ALTER TABLE outbox ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', part, starts, ends);
-  RETURN true;
-END $$
-""",
-    f"""
-SELECT make_outbox_partition(day::date) FROM generate_series(
-  (now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + {DAYS_AHEAD},
-  interval '1 day') AS day
-""",
-    # A hint for the relay, once per statement; the poll is what makes it certain.
-    """
-CREATE FUNCTION notify_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_notify('outbox_' || TG_TABLE_SCHEMA, '');
-  RETURN NULL;
-END $$
-""",
-    """
-CREATE TRIGGER outbox_written AFTER INSERT ON outbox
-FOR EACH STATEMENT EXECUTE FUNCTION notify_outbox()
-""",
-)
-
-# `released` is a parked message on its way back through its use case: it counts as not seen.
-INBOX: Final = (
-    """
-CREATE TABLE inbox (
-  consumer text NOT NULL,
-  message_id uuid NOT NULL,
-  state text NOT NULL DEFAULT 'done' CHECK (state IN ('done', 'parked', 'released')),
-  at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (consumer, message_id)
-)
-""",
-    "CREATE INDEX inbox_at ON inbox USING brin (at)",
-)
-
-# Everything of the source's outbox up to here, in the order (xid, id), is in the inbox.
-WATERMARK: Final = (
-    """
-CREATE TABLE watermark (
-  consumer text NOT NULL,
-  source text NOT NULL,
-  topic text NOT NULL,
-  xid xid8 NOT NULL DEFAULT '0',
-  id bigint NOT NULL DEFAULT 0,
-  moved_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (consumer, source, topic)
-)
-""",
-)
-
-PARKED: Final = (
-    """
-CREATE TABLE parked (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  consumer text NOT NULL,
-  topic text NOT NULL,
-  key bytea NOT NULL,
-  value bytea NOT NULL,
-  partition int NOT NULL,
-  "offset" bigint NOT NULL,
-  message_id uuid NOT NULL,
-  reason text NOT NULL,
-  is_behind boolean NOT NULL,
-  state text NOT NULL DEFAULT 'parked' 
-    CHECK (state IN ('parked', 'releasing', 'released', 'dropped')),
-  parked_at timestamptz NOT NULL DEFAULT now(),
-  ended_at timestamptz,
-  UNIQUE (consumer, message_id)
-)
-""",
-    """
-CREATE INDEX parked_live ON parked (consumer, topic, key, id)
-WHERE state IN ('parked', 'releasing')
-""",
-)
-
-# The epoch grows with every change of the holder: a write with an old one is refused.
-LEASE: Final = (
-    """
-CREATE TABLE lease (
-  name text PRIMARY KEY,
-  holder text NOT NULL,
-  epoch bigint NOT NULL,
-  expires_at timestamptz NOT NULL
-)
-""",
-)
-
-# Other services sweep the outbox, and say in their watermarks how far they are.
-GRANTS: Final = (
-    """
-DO $$ BEGIN
-  EXECUTE format('GRANT USAGE ON SCHEMA %I TO outbox_reader, auditor', current_schema());
-  EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO auditor', current_schema());
-  EXECUTE format(
-    'ALTER DEFAULT PRIVILEGES IN SCHEMA %I GRANT SELECT ON TABLES TO auditor', current_schema());
-END $$
-""",
-    "GRANT SELECT ON outbox, watermark TO outbox_reader",
-)
+RELEASED: Final = Path(__file__).with_name("runtime_tables.sql")
 
 
 def create_runtime_tables(op: Operations) -> None:
-    """Make the shared tables in the schema of the role that migrates."""
-    for part in (OUTBOX, INBOX, WATERMARK, PARKED, LEASE, GRANTS):
-        for statement in part:
-            op.execute(statement)
-
-
-def drop_outbox_trigger(op: Operations) -> None:
-    """Remove the outbox's notifications: writers wake the relay after the commit (`wake.py`)."""
-    op.execute("DROP TRIGGER outbox_written ON outbox")
-    op.execute("DROP FUNCTION notify_outbox()")
+    """Make the shared tables of v0.1.0 in the schema of the role that migrates."""
+    op.execute(RELEASED.read_text())
 
 
 # What Kafka brought and its sender's outbox does not hold is shown with what is parked, and is no
