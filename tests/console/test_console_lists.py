@@ -142,8 +142,9 @@ def reads_of(world: World) -> list[AdminRoute]:
         )
     )
     blocked = BlockedAdmin(ManageBlockedAddresses(PostgresBlocked(engine), catalogue=catalogue))
+    treasuries = {name: network.contracts.treasury for name, network in catalogue.networks.items()}
     books = BooksAdmin(
-        ShowBalances(PostgresBacklogs(engine, treasuries={})),
+        ShowBalances(PostgresBacklogs(engine, treasuries=treasuries)),
         ListLosses(PostgresLosses(engine), budgets={}, span=timedelta(days=1)),
         None,
         catalogue=catalogue,
@@ -153,6 +154,7 @@ def reads_of(world: World) -> list[AdminRoute]:
         *parked,
         AdminRoute("GET", "/assets", books.assets),
         AdminRoute("GET", "/balances", books.balances),
+        AdminRoute("GET", "/balances/accounts", books.accounts),
         AdminRoute("GET", "/swaps/{id}", admin.swap),
         AdminRoute("GET", "/stuck", admin.stuck),
         AdminRoute("GET", "/claimable", admin.claimable),
@@ -227,3 +229,16 @@ async def test_blocked_address_is_looked_up(browser: Browser) -> None:
 
     assert shown.status_code == 200
     assert "Unblock" not in shown.text  # a viewer reads
+
+
+async def test_each_balance_links_to_the_accounts_that_it_is_made_of(browser: Browser) -> None:
+    page = (await browser.get("/balances")).text
+
+    links = re.findall(r'href="(/balances/accounts[^"]+)"', page)
+    assert {link.rpartition("=")[2] for link in links} == {"held", "owed"}
+    shown = [(await browser.get(html.unescape(link))).text for link in links]
+
+    assert any("In flight" in one and 'href="/swaps/' in one for one in shown)
+    assert any("Custody" in one for one in shown)
+    wrong = await browser.get("/balances/accounts?network=BASE_DEVNET&token=0x01&side=both")
+    assert (wrong.status_code, "side is held or owed" in wrong.text) == (400, True)

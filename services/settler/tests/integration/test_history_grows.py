@@ -327,7 +327,7 @@ BOOKED: Final = Question(
 )
 
 # They are not urgent: an operator requests them, one at a time.
-EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
+EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE", "backlogs.ACCOUNTS"})
 
 
 async def questions(engine: Engine) -> Mapping[str, Question]:

@@ -65,6 +65,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/stuck"),
         ("GET", "/assets"),
         ("GET", "/balances"),
+        ("GET", "/balances/accounts"),
         ("GET", "/losses"),
         ("GET", "/invariants"),
         ("GET", "/signers"),

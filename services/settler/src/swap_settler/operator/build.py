@@ -153,6 +153,7 @@ def _serve_books(
     admin = BooksAdmin(ShowBalances(backlogs), losses, check_invariants, catalogue=catalogue)
     service.admin("GET", "/assets", admin.assets)
     service.admin("GET", "/balances", admin.balances)
+    service.admin("GET", "/balances/accounts", admin.accounts)
     service.admin("GET", "/losses", admin.losses)
     service.admin("GET", "/invariants", admin.invariants)
 
