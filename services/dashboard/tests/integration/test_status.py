@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +13,12 @@ import httpx
 import psycopg
 import pytest
 
-from services.dashboard.tests.screens import STATUS
+from services.dashboard.tests.screens import STATUS, STATUS_OF_MANY
 from services.dashboard.tests.shop import Api, Dashboard
+from services.dashboard.tests.unit.test_status import a_network
 from swap_dashboard.adapters.status_api import HttpStatusApi
 from swap_dashboard.adapters.status_history import PostgresStatusHistory
-from swap_dashboard.domain.status import Trouble
+from swap_dashboard.domain.status import NetworkStatus, Trouble
 from swap_dashboard.ports import ApiUnavailable
 from swap_dashboard.usecases.record_status import CACHE_DURATION
 from swap_runtime.http.asgi import AsgiServer
@@ -180,6 +182,54 @@ async def test_an_unavailable_api_is_reported_and_recorded(
     await made.close()
 
 
+def fifty_networks() -> list[NetworkStatus]:
+    """Return networks of which one is stopped, one has no liquidity, and two have little."""
+    liquidity = {7: "none", 8: "partial", 9: "partial"}
+    return [
+        a_network(
+            name=f"N{n}",
+            display_name=f"Network {n}",
+            liquidity=liquidity.get(n, "available"),
+            is_stopped=n == 3,
+        )
+        for n in range(50)
+    ]
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the api report fifty networks, before anything asks it."""
+    monkeypatch.setattr(HttpStatusApi, "networks", AsyncMock(return_value=fifty_networks()))
+
+
+@pytest.mark.parametrize(
+    ("query", "source", "counts"),
+    [
+        ("", "N0", {"none": 2, "limited": 2, "available": 46}),
+        ("?from=N49", "N49", {"none": 2, "limited": 2, "available": 46}),
+        ("?from=N3", "N3", {"none": 50}),
+        ("?from=%3Cscript%3E", "N0", {"none": 2, "limited": 2, "available": 46}),
+    ],
+)
+async def test_routes_of_fifty_networks_are_shown_by_their_source(
+    many: None,
+    dashboard: Dashboard,
+    history: PostgresStatusHistory,
+    *,
+    query: str,
+    source: str,
+    counts: dict[str, int],
+) -> None:
+    page = (await dashboard.browser().get(f"/status{query}")).text
+
+    assert re.findall(r'<option value="([^"]+)" selected>', page) == [source]
+    assert page.count("<option ") == 50
+    lists = re.findall(r'aria-labelledby="to-(\w+)">(.*?)</ul>', page, re.DOTALL)
+    assert {state: names.count("<li") for state, names in lists} == counts
+    assert list(counts) == [state for state, _ in lists]
+    assert "<script>" not in page
+
+
 @pytest.fixture
 async def url(
     database: Database, api: Api, history: PostgresStatusHistory, seeded: None
@@ -230,4 +280,26 @@ async def test_status_page_passes_the_screen_checks(url: str, tmp_path: Path) ->
         complaints = list(page.complaints)
 
     assert not walk.faults, walk.report
+    assert complaints == []
+
+
+@pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed")
+async def test_status_page_of_fifty_networks_passes_the_screen_checks(
+    many: None, url: str, tmp_path: Path
+) -> None:
+    browser = find_browser()
+    assert browser is not None
+    async with opened(browser, tmp_path, "about:blank") as page:
+        walk = Walk(page, url.removesuffix("/status"), ids={"": {}})
+        await walk.over(STATUS_OF_MANY)
+        await show(page, url)
+        await page.value("document.querySelector('select[name=from]').value = 'N3'; 1")
+        await page.value("document.querySelector('.route-form button').click(); 1")
+        await page.until("location.search === '?from=N3' && document.readyState === 'complete'")
+        shown = await page.value("document.getElementById('from').innerText")
+        complaints = list(page.complaints)
+
+    assert not walk.faults, walk.report
+    assert "none to 50 networks" in shown
     assert complaints == []
