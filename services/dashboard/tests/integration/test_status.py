@@ -32,6 +32,11 @@ from tests.support.walks import Walk
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
 GUIDE = os.environ.get("GUIDE_PICTURES")
 PICTURE_HEIGHT = 1330
+DAYS = re.compile(r'aria-label="Last 30 days of ([^"]+)">(.*?)</ol>', re.DOTALL)
+DAY = re.compile(r'day-(\w+)(?: days-(\d+))?" title="[^"]*"><span class="unseen">([^<]+)<')
+ROW = re.compile(r"<tr>(<td.*?)</tr>", re.DOTALL)
+CELL = re.compile(r"<td[^>]*>(.*?)</td>", re.DOTALL)
+TAGS = re.compile(r"<[^>]+>")
 NOW = datetime.now(UTC)
 SEED = """
 DELETE FROM chain_watcher.watch_cursor;
@@ -228,6 +233,53 @@ async def test_routes_of_fifty_networks_are_shown_by_their_source(
     assert {state: names.count("<li") for state, names in lists} == counts
     assert list(counts) == [state for state, _ in lists]
     assert "<script>" not in page
+
+
+async def test_status_page_shows_the_last_days_and_their_incidents(
+    dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
+) -> None:
+    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+    stopped, slow, calm = (noon - timedelta(days=ago) for ago in (3, 9, 1))
+    for minute in range(41):
+        troubles = {Trouble.STOPPED} if minute < 40 else set()
+        await history.record({"ETHEREUM_DEVNET": troubles}, stopped + timedelta(minutes=minute))
+    for minute in range(3):
+        troubles = {Trouble.SLOW} if minute < 2 else set()
+        await history.record({"BASE_DEVNET": troubles}, slow + timedelta(minutes=minute))
+    await history.record({"ETHEREUM_DEVNET": set(), "BASE_DEVNET": set()}, calm)
+
+    page = (await dashboard.browser().get("/status")).text
+
+    shown = {name: DAY.findall(days) for name, days in DAYS.findall(page)}
+    expected = {
+        "Ethereum": [
+            (26, "quiet", "no data"),
+            (1, "bad", "40 bad minutes of 41"),
+            (1, "quiet", "no data"),
+            (1, "good", "no incident"),
+            (1, "quiet", "no data"),
+        ],
+        "Base": [
+            (20, "quiet", "no data"),
+            (1, "warning", "2 bad minutes of 3"),
+            (7, "quiet", "no data"),
+            (1, "good", "no incident"),
+            (1, "quiet", "no data"),
+        ],
+    }
+    for name, bars in expected.items():
+        first, wanted = noon.date() - timedelta(days=29), []
+        for number, tone, text in bars:
+            last = first + timedelta(days=number - 1)
+            when = f"{first}" if number == 1 else f"{first} to {last}"
+            wanted.append((tone, "" if number == 1 else str(number), f"{when}: {text}"))
+            first = last + timedelta(days=1)
+        assert shown[name] == wanted
+    past = [[TAGS.sub("", cell) for cell in CELL.findall(row)] for row in ROW.findall(page)]
+    assert [row for row in past if row] == [
+        ["Ethereum", "Payouts are stopped", f"{stopped:%Y-%m-%d %H:%M:%S} UTC", "40 min"],
+        ["Base", "Blocks are read late", f"{slow:%Y-%m-%d %H:%M:%S} UTC", "2 min"],
+    ]
 
 
 @pytest.fixture
