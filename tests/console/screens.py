@@ -36,6 +36,9 @@ LISTS: Final = (
 )
 SINGLE: Final = (
     Screen("swap", "/swaps/{swap}", visitor=ANN),
+    Screen(
+        "accounts", "/balances/accounts", "?network={network}&token={token}&side=owed", visitor=ANN
+    ),
     Screen("message", "/parked/{service}/{parked}", visitor=ANN),
     Screen("approval", "/approvals/{service}/{proposal}", visitor="ben"),
     Screen("approval-own", "/approvals/{service}/{proposal}", visitor=ANN),

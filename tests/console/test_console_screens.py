@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from swap_domain.catalogue import NATIVE
 from swap_runtime.http.asgi import AsgiServer
 from tests.console.operated import BAD, HOSTILE, TOKENS, Console, Services, operated
 from tests.console.screens import LISTS, NOT_PAGES, SCREENS, SIGNED_OUT, SINGLE
@@ -68,6 +69,7 @@ async def site(services: Services) -> AsyncIterator[Site]:
         "service": "settler",
         "network": "BASE_DEVNET",
         "bad": BAD,
+        "token": NATIVE,
         "parked": str(await services.park(reason)),
         "claimable": await services.receive_without_swap(95),
         "swap": str(await services.scalar(PAID)),

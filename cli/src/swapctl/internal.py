@@ -35,6 +35,18 @@ class Internal:
         parameters = {name: value for name, value in query.items() if value is not None}
         return self._request("GET", path, params=parameters)
 
+    def get_all(self, path: str, name: str, **query: str | None) -> list[dict[str, Any]]:
+        """Return the rows of a list, of all of its pages.
+
+        :raises Failed: with the message of the service.
+        """
+        page = self.get(path, **query)
+        rows: list[dict[str, Any]] = page[name]
+        while following := page.get("next"):
+            page = self.get(path, **{**query, **following})
+            rows += page[name]
+        return rows
+
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """
         :raises Failed: with the message of the service.

@@ -364,6 +364,27 @@ def test_claimable_balances_are_listed(port: Port, stack: Path) -> None:
     assert run(stack, "claimable") == [suspense]
 
 
+@pytest.mark.parametrize(
+    ("command", "path", "name"),
+    [
+        (("claimable",), "/claimable", "claimable"),
+        (("fees", "list"), "/fees", "fees"),
+        (("payouts", "queue"), "/payouts/queue", "waiting"),
+        (("policy", "list"), "/blocked", "blocked"),
+        (("stuck",), "/stuck", "stuck"),
+        (("parked", "list", "--service", "settler"), "/parked", "parked"),
+    ],
+)
+def test_lists_are_read_to_their_last_page(
+    port: Port, stack: Path, command: tuple[str, ...], path: str, name: str
+) -> None:
+    first, last = {"id": 1}, {"id": 2}
+    port.answers["GET", f"/admin{path}"] = (200, {name: [first], "next": {"after": "1"}})
+    port.answers["GET", f"/admin{path}?after=1"] = (200, {name: [last], "next": None})
+
+    assert [one["id"] for one in run(stack, *command)] == [1, 2]
+
+
 def test_a_claimable_balance_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     port.answers["POST", "/admin/claimable/7/pay"] = (200, {"intent_id": "i"})
 

@@ -130,6 +130,7 @@ PAY: Final = (
     ),
 )
 STATUS: Final = (Screen("status", "/status"),)
+STATUS_OF_MANY: Final = (Screen("status-of-many", "/status", query="?from=N49"),)
 # Of a member who came by an operator's link and has a device: integration/test_second_factor.py.
 BY_LINK: Final = (
     Screen("account-by-link", "/account"),

@@ -206,12 +206,15 @@ class Api:
         *,
         is_first: bool = False,
         attempts: int = 1,
+        state: str = "delivered",
+        at: datetime | None = None,
     ) -> str:
         """Store a message about a swap, as the notifier does.
 
         :param text: the value of all fields that a receiver or a swap can choose.
         :param is_first: whether this is the first delivery of the endpoint.
         :param attempts: that delivered it; without one, a listener's message that is stored only.
+        :param at: when it was made, and ended.
         """
         message_id = f"msg_{uuid4().hex}"
         values = {
@@ -222,9 +225,9 @@ class Api:
             "body": json.dumps({"swap": {"metadata": {"reference_id": text}}}).encode(),
             "headers": json.dumps({"x-receiver": text}),
             "text": text,
-            "state": "delivered" if attempts else "discarded",
+            "state": state if attempts else "discarded",
             "attempts": min(attempts, 1),  # a resend restarts the number
-            "at": datetime.now(UTC),
+            "at": at or datetime.now(UTC),
         }
         engine = create_engine(SecretStr(self.database.url("notifier")), application_name="test")
         try:

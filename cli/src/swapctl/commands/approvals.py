@@ -60,9 +60,4 @@ def _list(context: typer.Context) -> tuple[list[dict[str, Any]], RequestFailed |
 
 
 def _open_orders(port: Internal) -> list[dict[str, Any]]:
-    page = port.get("/approvals")
-    rows: list[dict[str, Any]] = page["approvals"]
-    while following := page.get("next"):
-        page = port.get("/approvals", **following)
-        rows += page["approvals"]
-    return rows
+    return port.get_all("/approvals", "approvals")

@@ -23,7 +23,7 @@ def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
     """List balances that an operator has to pay; `suspense` belongs to no swap."""
     if context.invoked_subcommand is not None:
         return
-    result = internal(context, ServiceName.SETTLER).get("/claimable")["claimable"]
+    result = internal(context, ServiceName.SETTLER).get_all("/claimable", "claimable")
     show_all(result, as_json=as_json, columns=COLUMNS)
 
 

@@ -237,7 +237,7 @@ def _settler(context: typer.Context, nodes: Mapping[str, NetworkNodes]) -> Itera
         yield from checkup.check_signer(signer, payouts)
     yield checkup.check_recovery(settler.get("/recovery"))
     yield from checkup.check_stops(settler.get("/payouts/stops")["stops"])
-    yield checkup.check_stuck(settler.get("/stuck")["stuck"])
+    yield checkup.check_stuck(settler.get_all("/stuck", "stuck"))
 
 
 def _payouts_of(network: NetworkNodes, address: str) -> int | None:

@@ -18,7 +18,7 @@ COLUMNS = ("id", "app_id", "network", "token", "base_units")
 @fees.command("list")
 def list_fees(context: typer.Context, *, as_json: Json = False) -> None:
     """List the fees owed to apps, one balance per asset."""
-    result = internal(context, ServiceName.SETTLER).get("/fees")["fees"]
+    result = internal(context, ServiceName.SETTLER).get_all("/fees", "fees")
     show_all(result, as_json=as_json, columns=COLUMNS)
 
 

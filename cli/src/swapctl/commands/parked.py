@@ -31,7 +31,7 @@ def list_parked(
     """List parked messages of every service or of one."""
     rows: list[dict[str, Any]] = []
     for one in known_services(context, [service] if service else CONSUMING):
-        found = internal(context, one).get("/parked")["parked"]
+        found = internal(context, one).get_all("/parked", "parked")
         rows += [{"service": one.value, **row} for row in found]
     show_all(rows, as_json=as_json, columns=COLUMNS)
 
@@ -66,7 +66,7 @@ def replay_parked(
     rows: list[dict[str, Any]] = []
     for one in known_services(context, [service] if service else CONSUMING):
         port = internal(context, one)
-        for row in port.get("/parked")["parked"]:
+        for row in port.get_all("/parked", "parked"):
             if row["is_behind"] or row["state"] != "parked":
                 continue  # it follows the one before it
             outcome = _released(port, row["id"])

@@ -74,7 +74,7 @@ def go(
 @payouts.command("queue")
 def list_queue(context: typer.Context, *, as_json: Json = False) -> None:
     """List the payments that a cap holds, oldest first, with the reason."""
-    result = internal(context, ServiceName.SETTLER).get("/payouts/queue")["waiting"]
+    result = internal(context, ServiceName.SETTLER).get_all("/payouts/queue", "waiting")
     show_all(result, as_json=as_json, columns=QUEUE)
 
 

@@ -24,7 +24,7 @@ Reason = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
 @policy.command("list")
 def list_blocked(context: typer.Context, *, as_json: Json = False) -> None:
     """List blocked addresses with their reason."""
-    result = internal(context, ServiceName.SETTLER).get("/blocked")["blocked"]
+    result = internal(context, ServiceName.SETTLER).get_all("/blocked", "blocked")
     show_all(result, as_json=as_json, columns=COLUMNS)
 
 

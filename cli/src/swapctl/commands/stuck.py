@@ -13,5 +13,5 @@ COLUMNS = ("swap_id", "status", "since")
 
 def list_stuck(context: typer.Context, *, as_json: Json = False) -> None:
     """List stuck swaps."""
-    result = internal(context, ServiceName.SETTLER).get("/stuck")["stuck"]
+    result = internal(context, ServiceName.SETTLER).get_all("/stuck", "stuck")
     show_all(result, as_json=as_json, columns=COLUMNS)

@@ -127,7 +127,8 @@ QUESTIONS: Final = {
         releasing.PARK_AGAIN, {"id": SENT, "reason": "reason"}
     ),
     "parked_routes.LIST_STANDING": Question(
-        parked_routes.LIST_STANDING, {"topic": None, "limit": parked_routes.LIMIT}
+        parked_routes.LIST_STANDING,
+        {"topic": None, "after_at": None, "after_id": 0, "limit": parked_routes.LIMIT},
     ),
     "parked_routes.FIND_UNVERIFIED": Question(parked_routes.FIND_UNVERIFIED, {"id": SENT}),
     "parked_routes.END_UNVERIFIED": Question(parked_routes.END_UNVERIFIED, {"id": SENT}),

@@ -348,7 +348,10 @@ class TestOperators:
             assert await get(one, "/admin/signers", token=TOKEN) == (200, '{"paused":true}')
             assert (await get(one, "/admin/nothing"))[0] == 401
             await until(lambda: ready(one))
-            assert await get(one, "/admin/parked", token=TOKEN) == (200, '{"parked":[]}')
+            assert await get(one, "/admin/parked", token=TOKEN) == (
+                200,
+                '{"parked":[],"next":null}',
+            )
 
 
 class TestTasks:

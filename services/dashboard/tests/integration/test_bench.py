@@ -148,7 +148,7 @@ class TestForm:
     async def test_offers_tokens_outcomes_and_methods(self, shop: Shop) -> None:
         page = (await shop.browser.get(shop.path)).text
 
-        for value in ("ETHEREUM_DEVNET/ETH", "BASE_DEVNET/USDC", "webhook_fails", "gasless"):
+        for value in ("ETHEREUM_DEVNET/ETH", "BASE_DEVNET/USDC", "webhook_fails", "gasless", "own"):
             assert f'value="{value}"' in page
         assert "/accepts" in page
 
@@ -161,6 +161,8 @@ class TestForm:
             ({"destination": "MARS/ETH"}, "destination", "is not served"),
             ({"reference_id": "x" * 257}, "reference_id", "256"),
             ({"outcome": "wonder"}, "outcome", "Choose"),
+            ({"outcome": "own"}, "recipient", "the address that receives"),
+            ({"outcome": "own", "recipient": "nowhere"}, "recipient", "address"),
             ({"outcome": "slow"}, "source", "10,000 DAI"),
             ({"outcome": "gasless_expired"}, "method", "a signature"),
             ({"outcome": "late", "method": "gasless"}, "method", "another method"),

@@ -13,8 +13,18 @@ from typing import Any, Final
 import pytest
 from pydantic import SecretStr
 
-from services.dashboard.tests.shop import RECEIVER, Api, Dashboard, a_swap, a_transaction
-from swap_contracts.swaps import SwapChanged
+from services.dashboard.tests.shop import (
+    DESTINATION,
+    E18,
+    PAYER,
+    RECEIVER,
+    SOURCE,
+    Api,
+    Dashboard,
+    a_swap,
+    a_transaction,
+)
+from swap_contracts.swaps import SwapChanged, SwapTransaction
 from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.database import create_engine
 from swap_runtime.postgres.sql import Statement, sql
@@ -41,7 +51,7 @@ VALUES (:swap_id, :sequence, :from_status, :to_status, :at)
 ADD_HEAD: Final = sql("""
 INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time, finalized_number,
                                         start_number, checked_number)
-VALUES ('BASE_DEVNET', :number, '0x', '0x', now(), 0, 0, 0)
+VALUES (:network, :number, '0x', '0x', now(), 0, 0, 0)
 ON CONFLICT (network) DO UPDATE SET number = excluded.number
 """)
 # A reload would lose it.
@@ -253,35 +263,61 @@ class TestList:
         assert "completed" not in received.text
 
 
-CONFIRMATIONS: Final = "document.querySelector('#transaction-1 progress').value"
-SELECT_HASH: Final = (
-    "getSelection().selectAllChildren(document.querySelector('#transaction-1 code'))"
-)
-FOCUS_COPY: Final = "document.querySelector('#transaction-1 .copy').focus()"
 IS_POLLING: Final = (
     "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"
 )
+PAYMENT: Final = a_transaction("input")
+# Refunded on the network of the deposit.
+REFUND: Final = a_transaction("refund", asset=SOURCE, base_units=str(E18), to_address=PAYER)
 
 
 class TestSwap:
+    @pytest.mark.parametrize(
+        ("moving", "earlier", "network", "statuses"),
+        [
+            (PAYMENT, (), SOURCE.network, ("user_transfer_pending", "ls_transfer_pending")),
+            (
+                a_transaction("output"),
+                (PAYMENT,),
+                DESTINATION.network,
+                ("ls_transfer_pending", "completed"),
+            ),
+            (REFUND, (PAYMENT,), SOURCE.network, ("pending_refund", "refunded")),
+        ],
+        ids=["deposit", "payout", "refund"],
+    )
     async def test_updates_confirmations_until_the_transaction_is_final(
-        self, database: Database, site: Site, tmp_path: Path
+        self,
+        database: Database,
+        site: Site,
+        tmp_path: Path,
+        *,
+        moving: SwapTransaction,
+        earlier: tuple[SwapTransaction, ...],
+        network: str,
+        statuses: tuple[str, str],
     ) -> None:
-        payout = a_transaction("output", status="pending", block_number=BLOCK)
-        swap = a_swap(site.app, status="ls_transfer_pending", transactions=(payout,))
+        row = f"#transaction-{len(earlier) + 1}"
+        confirmations = f"document.querySelector('{row} progress').value"
+        seen = moving.model_copy(update={"status": "pending", "block_number": BLOCK})
+        swap = a_swap(site.app, status=statuses[0], transactions=(*earlier, seen))
         await site.api.store(swap)
-        await write(database, (ADD_HEAD, {"number": BLOCK}))
+        await write(database, (ADD_HEAD, {"network": network, "number": BLOCK}))
         async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
-            await page.until(f"{CONFIRMATIONS} === 1")
-            await page.value(SELECT_HASH)
-            await page.value(FOCUS_COPY)
-            await write(database, (ADD_HEAD, {"number": BLOCK + 1}))
-            await page.until(f"{CONFIRMATIONS} === 2")
+            await page.until(f"{confirmations} === 1")
+            await page.value(
+                f"getSelection().selectAllChildren(document.querySelector('{row} code'))"
+            )
+            await page.value(f"document.querySelector('{row} .copy').focus()")
+            await write(database, (ADD_HEAD, {"network": network, "number": BLOCK + 1}))
+            await page.until(f"{confirmations} === 2")
             selected = await page.value("getSelection().toString()")
-            has_focus = await page.value("document.activeElement.matches('#transaction-1 .copy')")
-            final = payout.model_copy(update={"status": "completed"})
+            has_focus = await page.value(f"document.activeElement.matches('{row} .copy')")
+            final = seen.model_copy(update={"status": "completed"})
             await site.api.store(
-                with_status(swap, "completed").model_copy(update={"transactions": (final,)})
+                with_status(swap, statuses[1]).model_copy(
+                    update={"transactions": (*earlier, final)}
+                )
             )
             await page.until(f"!{IS_POLLING}")
             page.requests.clear()
@@ -320,7 +356,7 @@ class TestSwap:
         payout = a_transaction("output", status="pending", block_number=BLOCK)
         swap = a_swap(site.app, status="ls_transfer_pending", transactions=(payout,))
         await site.api.store(swap)
-        await write(database, (ADD_HEAD, {"number": BLOCK}))
+        await write(database, (ADD_HEAD, {"network": DESTINATION.network, "number": BLOCK}))
         async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
             await page.until("performance.getEntries().some(e => e.name.endsWith('/transactions'))")
             await page.value("Object.defineProperty(document, 'hidden', { value: true }); 1")

@@ -89,6 +89,23 @@ CURRENT_ENTRY = """
 NO_CHART_IS_EMPTY = (
     "[...document.querySelectorAll('[data-chart]')].every((one) => one.querySelector('canvas'))"
 )
+# How many pixels of the chart have the colour of each series.
+DRAWN = """
+(() => {
+  const canvas = document.querySelector("[data-chart=hours] canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const one = new OffscreenCanvas(1, 1).getContext("2d");
+  const count = (name) => {
+    one.fillStyle = color(name);
+    one.fillRect(0, 0, 1, 1);
+    const wanted = one.getImageData(0, 0, 1, 1).data.join();
+    let found = 0;
+    for (let at = 0; at < data.length; at += 4) found += data.slice(at, at + 4).join() === wanted;
+    return found;
+  };
+  return { delivered: count("--good"), failed: count("--bad") };
+})()
+"""
 GUIDE = os.environ.get("GUIDE_PICTURES")
 CODE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
 HOSTILE = "order-1002" if GUIDE else CODE
@@ -362,6 +379,36 @@ async def test_charts_export_and_partial_deposits_are_shown(
     assert complaints == []
     count = total.split()[0]
     assert exported == f"{count} of {count} rows, done"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_delivery_chart_is_drawn_from_the_numbers_of_its_table(
+    api: Api, site: Site, tmp_path: Path, scheme: str
+) -> None:
+    assert BROWSER is not None
+    hook, now = site.ids["webhook_id"], datetime.now(UTC)
+    counts = {(2, "delivered"): 6, (2, "failed"): 3, (5, "delivered"): 3}
+    for (hours, state), number in counts.items():
+        for _ in range(number):
+            at = now - timedelta(hours=hours)
+            await api.store_message(hook, site.app, uuid4(), "text", state=state, at=at)
+    async with opened(BROWSER, tmp_path, "about:blank") as page:
+        await sign_in(page, site)
+        await look(page, scheme, WIDE)
+        await show(page, f"{site.url}/apps/{site.app}/webhooks/{hook}")
+        await page.until("!!document.querySelector('[data-chart=hours] canvas')")
+        drawn = await page.value(DRAWN)
+        table = await page.value(
+            "[1, 2].map((column) => numbers([...document.getElementById('hours').tBodies[0].rows],"
+            " column).reduce((sum, one) => sum + one))"
+        )
+
+    delivered, failed = table
+    assert failed == 3
+    assert delivered >= 9
+    # A bar is as high as its number, and all are as wide.
+    assert drawn["failed"] > 0
+    assert drawn["delivered"] / drawn["failed"] == pytest.approx(delivered / failed, rel=0.15)
 
 
 async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +13,12 @@ import httpx
 import psycopg
 import pytest
 
-from services.dashboard.tests.screens import STATUS
+from services.dashboard.tests.screens import STATUS, STATUS_OF_MANY
 from services.dashboard.tests.shop import Api, Dashboard
+from services.dashboard.tests.unit.test_status import a_network
 from swap_dashboard.adapters.status_api import HttpStatusApi
 from swap_dashboard.adapters.status_history import PostgresStatusHistory
-from swap_dashboard.domain.status import Trouble
+from swap_dashboard.domain.status import NetworkStatus, Trouble
 from swap_dashboard.ports import ApiUnavailable
 from swap_dashboard.usecases.record_status import CACHE_DURATION
 from swap_runtime.http.asgi import AsgiServer
@@ -30,6 +32,11 @@ from tests.support.walks import Walk
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
 GUIDE = os.environ.get("GUIDE_PICTURES")
 PICTURE_HEIGHT = 1330
+DAYS = re.compile(r'aria-label="Last 30 days of ([^"]+)">(.*?)</ol>', re.DOTALL)
+DAY = re.compile(r'day-(\w+)(?: days-(\d+))?" title="[^"]*"><span class="unseen">([^<]+)<')
+ROW = re.compile(r"<tr>(<td.*?)</tr>", re.DOTALL)
+CELL = re.compile(r"<td[^>]*>(.*?)</td>", re.DOTALL)
+TAGS = re.compile(r"<[^>]+>")
 NOW = datetime.now(UTC)
 SEED = """
 DELETE FROM chain_watcher.watch_cursor;
@@ -180,6 +187,101 @@ async def test_an_unavailable_api_is_reported_and_recorded(
     await made.close()
 
 
+def fifty_networks() -> list[NetworkStatus]:
+    """Return networks of which one is stopped, one has no liquidity, and two have little."""
+    liquidity = {7: "none", 8: "partial", 9: "partial"}
+    return [
+        a_network(
+            name=f"N{n}",
+            display_name=f"Network {n}",
+            liquidity=liquidity.get(n, "available"),
+            is_stopped=n == 3,
+        )
+        for n in range(50)
+    ]
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the api report fifty networks, before anything asks it."""
+    monkeypatch.setattr(HttpStatusApi, "networks", AsyncMock(return_value=fifty_networks()))
+
+
+@pytest.mark.parametrize(
+    ("query", "source", "counts"),
+    [
+        ("", "N0", {"none": 2, "limited": 2, "available": 46}),
+        ("?from=N49", "N49", {"none": 2, "limited": 2, "available": 46}),
+        ("?from=N3", "N3", {"none": 50}),
+        ("?from=%3Cscript%3E", "N0", {"none": 2, "limited": 2, "available": 46}),
+    ],
+)
+async def test_routes_of_fifty_networks_are_shown_by_their_source(
+    many: None,
+    dashboard: Dashboard,
+    history: PostgresStatusHistory,
+    *,
+    query: str,
+    source: str,
+    counts: dict[str, int],
+) -> None:
+    page = (await dashboard.browser().get(f"/status{query}")).text
+
+    assert re.findall(r'<option value="([^"]+)" selected>', page) == [source]
+    assert page.count("<option ") == 50
+    lists = re.findall(r'aria-labelledby="to-(\w+)">(.*?)</ul>', page, re.DOTALL)
+    assert {state: names.count("<li") for state, names in lists} == counts
+    assert list(counts) == [state for state, _ in lists]
+    assert "<script>" not in page
+
+
+async def test_status_page_shows_the_last_days_and_their_incidents(
+    dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
+) -> None:
+    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+    stopped, slow, calm = (noon - timedelta(days=ago) for ago in (3, 9, 1))
+    for minute in range(41):
+        troubles = {Trouble.STOPPED} if minute < 40 else set()
+        await history.record({"ETHEREUM_DEVNET": troubles}, stopped + timedelta(minutes=minute))
+    for minute in range(3):
+        troubles = {Trouble.SLOW} if minute < 2 else set()
+        await history.record({"BASE_DEVNET": troubles}, slow + timedelta(minutes=minute))
+    await history.record({"ETHEREUM_DEVNET": set(), "BASE_DEVNET": set()}, calm)
+
+    page = (await dashboard.browser().get("/status")).text
+
+    shown = {name: DAY.findall(days) for name, days in DAYS.findall(page)}
+    expected = {
+        "Ethereum": [
+            (26, "quiet", "no data"),
+            (1, "bad", "40 bad minutes of 41"),
+            (1, "quiet", "no data"),
+            (1, "good", "no incident"),
+            (1, "quiet", "no data"),
+        ],
+        "Base": [
+            (20, "quiet", "no data"),
+            (1, "warning", "2 bad minutes of 3"),
+            (7, "quiet", "no data"),
+            (1, "good", "no incident"),
+            (1, "quiet", "no data"),
+        ],
+    }
+    for name, bars in expected.items():
+        first, wanted = noon.date() - timedelta(days=29), []
+        for number, tone, text in bars:
+            last = first + timedelta(days=number - 1)
+            when = f"{first}" if number == 1 else f"{first} to {last}"
+            wanted.append((tone, "" if number == 1 else str(number), f"{when}: {text}"))
+            first = last + timedelta(days=1)
+        assert shown[name] == wanted
+    past = [[TAGS.sub("", cell) for cell in CELL.findall(row)] for row in ROW.findall(page)]
+    assert [row for row in past if row] == [
+        ["Ethereum", "Payouts are stopped", f"{stopped:%Y-%m-%d %H:%M:%S} UTC", "40 min"],
+        ["Base", "Blocks are read late", f"{slow:%Y-%m-%d %H:%M:%S} UTC", "2 min"],
+    ]
+
+
 @pytest.fixture
 async def url(
     database: Database, api: Api, history: PostgresStatusHistory, seeded: None
@@ -230,4 +332,26 @@ async def test_status_page_passes_the_screen_checks(url: str, tmp_path: Path) ->
         complaints = list(page.complaints)
 
     assert not walk.faults, walk.report
+    assert complaints == []
+
+
+@pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed")
+async def test_status_page_of_fifty_networks_passes_the_screen_checks(
+    many: None, url: str, tmp_path: Path
+) -> None:
+    browser = find_browser()
+    assert browser is not None
+    async with opened(browser, tmp_path, "about:blank") as page:
+        walk = Walk(page, url.removesuffix("/status"), ids={"": {}})
+        await walk.over(STATUS_OF_MANY)
+        await show(page, url)
+        await page.value("document.querySelector('select[name=from]').value = 'N3'; 1")
+        await page.value("document.querySelector('.route-form button').click(); 1")
+        await page.until("location.search === '?from=N3' && document.readyState === 'complete'")
+        shown = await page.value("document.getElementById('from').innerText")
+        complaints = list(page.complaints)
+
+    assert not walk.faults, walk.report
+    assert "none to 50 networks" in shown
     assert complaints == []

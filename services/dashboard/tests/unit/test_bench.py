@@ -7,9 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from swap_dashboard.http.bench import default_asset, unmet_requirements
+from swap_dashboard.http.bench import (
+    default_asset,
+    outcome_of,
+    swap_body,
+    to_filled_form,
+    unmet_requirements,
+)
 from swap_dashboard.ports import (
     ApiAnswer,
+    ApiRefused,
     Bench,
     BenchRefused,
     BenchUnavailable,
@@ -102,6 +109,26 @@ def test_form_names_the_fields_that_prevent_the_outcome(
     outcome: Outcome, fields: dict[str, str], unmet_fields: list[str]
 ) -> None:
     assert list(unmet_requirements(fields, outcome)) == unmet_fields
+
+
+def test_swap_that_the_member_pays_goes_to_the_entered_recipient() -> None:
+    fields = {"outcome": "own", "recipient": " 0x9 ", "source": "ONE/ETH", "method": "direct"}
+    outcome = outcome_of(fields, {"slow": SLOW})
+
+    assert outcome is not None
+    assert unmet_requirements(fields, outcome) == {}
+    assert swap_body(fields, outcome)["destination_address"] == "0x9"
+    assert outcome_of({"outcome": "slow", "recipient": "0x9"}, {"slow": SLOW}) is SLOW
+    assert outcome_of({"outcome": "wonder"}, {"slow": SLOW}) is None
+
+
+@pytest.mark.parametrize(("outcome", "field"), [("own", "recipient"), ("slow", "outcome")])
+def test_refused_recipient_is_shown_beside_the_field_that_named_it(
+    outcome: str, field: str
+) -> None:
+    error = ApiRefused(422, "BLACKLISTED_ADDRESS", "It is blocked")
+
+    assert to_filled_form({"outcome": outcome}, error).problems == {field: "It is blocked"}
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,39 @@ class TestAttemptLog:
         assert undelivered.messages == []
         assert message["body"] == '{"sequence":1}'
 
+    async def test_lists_what_ended_before_a_moment_and_how(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        listed = ListSent(notifier.endpoints, notifier.messages)
+        async with notifier.delivering():
+            for sequence in (1, 2):
+                await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=sequence))
+                await notifier.until(*["delivered"] * sequence)
+                notifier.now += timedelta(hours=1)
+        await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=3))  # it waits
+
+        async def bodies(**filters: Any) -> list[int]:
+            found = []
+            wanted: dict[str, Any] = {"since": NOW, "undelivered_only": False, **filters}
+            first = await listed.of_endpoint(endpoint.id, Window(1, 0), **wanted)
+            while first is not None:
+                found += [row["sequence"] for row in first.messages]
+                after = None if first.next is None else Place.from_text(first.next)
+                first = after and await listed.of_endpoint(
+                    endpoint.id, Window(1, 0, after), **wanted
+                )
+            return found
+
+        hour = NOW + timedelta(hours=1)
+        assert await bodies() == [3, 2, 1]
+        assert await bodies(until=hour) == [1]
+        assert await bodies(since=hour, until=hour + timedelta(hours=1)) == [2]
+        assert await bodies(delivered_only=True) == [2, 1]
+        assert await bodies(undelivered_only=True) == [3]
+        assert await bodies(undelivered_only=True, until=hour) == []
+        assert await bodies(oldest_first=True, until=hour) == [1]
+
     @pytest.mark.parametrize("oldest_first", [False, True])
     async def test_a_part_follows_the_place_of_the_one_before(
         self, notifier: Notifier, sink: Sink, *, oldest_first: bool

@@ -64,8 +64,8 @@ def checking(world: World) -> CheckInvariants:
     return CheckInvariants(PostgresInvariants(world.engine, QUERIES), clock=lambda: NOW)
 
 
-async def read(handler: Any, status: int = 200) -> Any:
-    async with client_of(get("/", handler)) as http, http.get("/") as answer:
+async def read(handler: Any, status: int = 200, **query: str) -> Any:
+    async with client_of(get("/", handler)) as http, http.get("/", params=query) as answer:
         assert answer.status == status, await answer.text()
         return await answer.json()
 
@@ -86,6 +86,29 @@ async def test_balances_name_what_is_held_and_owed_and_what_waits(world: World) 
     assert (one["network"], one["treasury_base_units"]) == (DESTINATION, None)
     [waiting] = report["backlogs"]
     assert (waiting["network"], waiting["count"]) == (SOURCE, 1)
+
+
+async def test_balances_are_the_sums_of_their_accounts(world: World) -> None:
+    await world.confirmed_swaps(3)
+    admin = books(world)
+
+    for cover in (await read(admin.balances))["balances"]:
+        asset = {name: cover[name] for name in ("network", "token")}
+        for side in ("held", "owed"):
+            page = await read(admin.accounts, side=side, limit="2", **asset)
+            accounts = page["accounts"]
+            while page["next"]:
+                page = await read(admin.accounts, side=side, limit="2", **asset, **page["next"])
+                accounts += page["accounts"]
+            total = sum(int(one["base_units"]) for one in accounts)
+            assert total == int(cover[f"{side}_base_units"]), (cover, side)
+            assert side == "held" or all(one["swap_id"] for one in accounts)
+
+
+async def test_side_of_an_asset_is_held_or_owed(world: World) -> None:
+    refused = await read(books(world).accounts, 400, network=SOURCE, token="0x01", side="both")
+
+    assert refused == {"error": "side is held or owed"}
 
 
 async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) -> None:

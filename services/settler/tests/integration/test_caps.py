@@ -338,6 +338,25 @@ class TestTheQueue:
         lines = await PostgresCaps(world.engine, networks=[DESTINATION]).queues()
         assert lines[DESTINATION][0] == 1
 
+    async def test_is_paged_and_shows_one_payment_by_its_id(self, world: World) -> None:
+        await cap(world, 1)
+        await world.confirmed_swaps(3)
+        await world.send_everything()
+
+        async with _client(world) as http:
+            path = "/admin/payouts/queue"
+            first = await (await http.get(path, params={"limit": 1})).json()
+            second = await (await http.get(path, params={"limit": 1, **first["next"]})).json()
+            id = second["waiting"][0]["intent_id"]
+            found = await (await http.get(f"{path}/{id}")).json()
+            [paid] = await world.rows("SELECT id FROM intent WHERE state <> 'reserved'")
+            missing = [(await http.get(f"{path}/{id}")).status for id in (paid.id, "none")]
+
+        assert first["waiting"] != second["waiting"]
+        assert second["next"] is None
+        assert found == {"waiting": second["waiting"][0]}
+        assert missing == [404, 404]
+
     async def test_lets_one_through_that_an_operator_names_and_counts_it(
         self, world: World
     ) -> None:
@@ -564,5 +583,6 @@ def _client(world: World) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
         get("/admin/caps", admin.list_all),
         post("/admin/caps", as_operator(admin.set)),
         get("/admin/payouts/queue", admin.list_queued),
+        get("/admin/payouts/queue/{id}", admin.one_queued),
         post("/admin/payouts/queue/{id}/pass", as_operator(admin.grant_pass)),
     )

@@ -19,7 +19,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
-from swap_settler.settling.decide.dwelling import Dwell
+from swap_settler.settling.decide.dwelling import Dwell, StuckPlace
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.support.crashes import Killed, killed_at
 
@@ -71,6 +71,15 @@ async def abandon_waiting_payouts(world: World) -> bool:
 async def stuck(world: World) -> list[tuple[UUID, Status]]:
     found = await ListStuck(dwelling(world), DWELL, clock=utc_now)()
     return [(one.swap_id, one.status) for one in found]
+
+
+async def stuck_by_page(world: World, *, limit: int) -> list[list[UUID]]:
+    list_stuck, after = ListStuck(dwelling(world), DWELL, clock=utc_now), None
+    pages = []
+    while found := await list_stuck.read_page(after=after, limit=limit):
+        pages.append([one.swap_id for one in found])
+        after = StuckPlace(found[-1].since, found[-1].swap_id)
+    return pages
 
 
 async def change(world: World, statement: str) -> None:
@@ -217,7 +226,9 @@ class TestTheCounter:
     async def test_counts_swaps_without_progress_within_the_time_limit(self, world: World) -> None:
         await world.confirmed_swaps(2)
 
-        assert [status for _, status in await stuck(world)] == [Status.PAYOUT_PENDING] * 2
+        found = await stuck(world)
+        assert [status for _, status in found] == [Status.PAYOUT_PENDING] * 2
+        assert await stuck_by_page(world, limit=1) == [[id] for id, _ in found]
 
     async def test_counts_what_its_deadline_did_not_end(self, world: World) -> None:
         await world.requesting()([a_request(1)])

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import ModuleType
 from typing import Any, Final
+from uuid import UUID
 
 import pytest
 
@@ -120,6 +121,11 @@ USUAL: Final[Mapping[str, Any]] = {
     "native": "0x" + "00" * 20,
     "limit": 20,
     "now": NOW,
+    "after": None,
+    "after_at": None,
+    "after_id": 0,
+    "after_address": "",
+    "after_network": "",
     "at": NOW,
     "first": 0,
     "lowest": FIRST_NONCE_OPEN + 2,
@@ -165,13 +171,15 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "blocked.BLOCK": {"addresses": ["new"]},
     "blocked.LIFT": {"addresses": ["somebody 1010"]},
     "rescues.NEWEST": {"before": None},
+    "blocked.FIND": {"address": "somebody 1010", "network": ""},
+    "caps.FIND_WAITING": {"intent_id": OUTPUTS[1]},
     "caps.SET": {"units": "5", "set_at": None},
     "caps.LIFT": {"set_at": None},
     "caps.GRANT_PASS": {"intent_id": OUTPUTS[1]},
     "caps.WAKE": {"intent_id": OUTPUTS[1]},
     "claims.CLAIMABLE": {"id": 1},
     "claims.ADD_ORDER": {"id": OUTPUTS[1]},
-    "dwelling.STUCK": {"networks": [NETWORK]},
+    "dwelling.STUCK": {"networks": [NETWORK], "after_id": UUID(int=0)},
     "dwelling.BEGIN_SILENCE": {"networks": [NETWORK]},
     "dwelling.REPORT": {"network": [NETWORK], "stuck": [1]},
     "lane_statements.ADD_SIGNER": {"nonce": 1},
@@ -202,8 +210,10 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "is_too_large": [False] * len(REQUESTED),
     },
     "partner_fees.ASSET": OF_APP,
+    "partner_fees.FIND_FEE": OF_APP,
     "partner_fees.LOCK_FEE": OF_APP,
     "partner_fees.PAID": OF_APP,
+    "records.FIND_CLAIMABLE": {"id": 1},
     "records.SWAP": {"id": SWAPS[-1]},
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
     **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
@@ -317,7 +327,7 @@ BOOKED: Final = Question(
 )
 
 # They are not urgent: an operator requests them, one at a time.
-EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
+EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE", "backlogs.ACCOUNTS"})
 
 
 async def questions(engine: Engine) -> Mapping[str, Question]:

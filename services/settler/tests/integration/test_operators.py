@@ -40,7 +40,12 @@ def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]
         list_claimable=ListClaimable(records),
         list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell, clock=utc_now),
     )
-    return client_of(get("/admin/swaps/{id}", admin.swap), get("/admin/claimable", admin.claimable))
+    return client_of(
+        get("/admin/swaps/{id}", admin.swap),
+        get("/admin/claimable", admin.claimable),
+        get("/admin/claimable/{id}", admin.one_claimable),
+        get("/admin/stuck", admin.stuck),
+    )
 
 
 async def test_swap_is_shown_with_its_intents_attempts_and_ledger(engine: Engine) -> None:
@@ -86,3 +91,42 @@ async def test_lists_what_waits_for_its_owner(engine: Engine) -> None:
         ("claimable", str(REQUESTED)),
         ("suspense", "5"),
     ]
+
+
+async def test_claimable_balances_are_paged_and_found_by_their_ids(engine: Engine) -> None:
+    run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+    for number in (97, 98, 99):
+        await run.deposits(a_deposit_message(number=number, units=number))
+
+    async with client(engine) as http:
+        first = await (await http.get("/admin/claimable?limit=2")).json()
+        second = await (await http.get("/admin/claimable", params=first["next"])).json()
+        id = second["claimable"][0]["id"]
+        found = await (await http.get(f"/admin/claimable/{id}")).json()
+        missing = [
+            (await http.get(f"/admin/claimable/{id}")).status for id in ("0", "none", "9" * 30)
+        ]
+
+    units = [[one["base_units"] for one in page["claimable"]] for page in (first, second)]
+    assert units == [["97", "98"], ["99"]]
+    assert second["next"] is None
+    assert found == {"claimable": second["claimable"][0]}
+    assert missing == [404, 404, 404]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "claimable?after=x",
+        "claimable?limit=x",
+        "stuck?after_at=yesterday",
+        "stuck?after_at=2026-01-01T00:00:00",
+        "stuck?after_id=x",
+    ],
+)
+async def test_wrong_place_in_a_list_is_explained(engine: Engine, path: str) -> None:
+    async with client(engine) as http:
+        answer = await http.get(f"/admin/{path}")
+
+        assert answer.status == 400
+        assert (await answer.json())["error"].startswith(path.partition("?")[2].partition("=")[0])

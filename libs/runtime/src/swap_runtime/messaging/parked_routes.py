@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import structlog
@@ -14,6 +16,13 @@ from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.verification import OutboxCheck, Unverified, find_digest
 from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.operators.operator_log import log_order
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_query_moment,
+    read_query_number,
+)
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
 
@@ -21,17 +30,24 @@ _LIST: Final = """
 SELECT id, consumer, topic, key, value, partition, "offset", message_id, claimed_id, outbox_id,
        reason, is_behind, state, parked_at, ended_at
 FROM parked
-WHERE {is_wanted} AND (CAST(:topic AS text) IS NULL OR topic = :topic)
+WHERE {is_wanted}
 """
-_IN_ORDER: Final = " ORDER BY id LIMIT :limit"
+_OF_LIST: Final = """
+    AND (CAST(:topic AS text) IS NULL OR topic = :topic)
+    AND (parked_at, id) > (coalesce(CAST(:after_at AS timestamptz), '-infinity'),
+        CAST(:after_id AS bigint))
+"""
+_IN_ORDER: Final = " ORDER BY parked_at, id LIMIT :limit"
 # Open rows have separate indexes.
 LIST_STANDING: Final = sql(
     _LIST.format(is_wanted="state IN ('parked', 'releasing')")
+    + _OF_LIST
     + "UNION ALL"
     + _LIST.format(is_wanted="state = 'unverified'")
+    + _OF_LIST
     + _IN_ORDER
 )
-LIST: Final = sql(_LIST.format(is_wanted="state = :state") + _IN_ORDER)
+LIST: Final = sql(_LIST.format(is_wanted="state = :state") + _OF_LIST + _IN_ORDER)
 FIND: Final = sql(_LIST.format(is_wanted="id = :id"))
 FIND_UNVERIFIED: Final = sql("""
 SELECT topic, key, value, partition, "offset", claimed_id, outbox_id FROM parked
@@ -56,6 +72,14 @@ NOT_FOUND: Final = "no such parked message"
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class ParkedPlace:
+    """A message in the order of the list: the oldest first, of all services."""
+
+    parked_at: datetime
+    id: int
+
+
 class ParkedRoutes:
     """`GET /admin/parked` and `…/{id}`, `POST /admin/parked/{id}/release` and `…/drop`."""
 
@@ -71,16 +95,32 @@ class ParkedRoutes:
             AdminRoute("POST", "/parked/{id}/drop", self._drop),
         )
 
-    async def list_parked(self, *, state: str | None, topic: str | None) -> list[dict[str, object]]:
-        """Return the oldest first; only open ones unless a state is given."""
-        values = {"state": state, "topic": topic, "limit": LIMIT}
+    async def list_parked(
+        self,
+        *,
+        state: str | None,
+        topic: str | None,
+        after: ParkedPlace | None = None,
+        limit: int = LIMIT,
+    ) -> list[dict[str, object]]:
+        """Return the oldest first; only open ones unless a state is given.
+
+        :param after: only what follows this place.
+        """
+        values = {
+            "state": state,
+            "topic": topic,
+            "after_at": None if after is None else after.parked_at,
+            "after_id": 0 if after is None else after.id,
+            "limit": limit,
+        }
         statement = LIST_STANDING if state is None else LIST
         async with reading(self._engine) as connection:
             return [_shown(row) for row in await connection.execute(statement, values)]
 
     async def find_parked(self, parked_id: int) -> dict[str, object] | None:
         """Return one message, whatever its state."""
-        values = {"id": parked_id, "topic": None}
+        values = {"id": parked_id}
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND, values)).one_or_none()
         return None if row is None else _shown(row)
@@ -121,10 +161,20 @@ class ParkedRoutes:
             log.warning(fact, parked_id=parked_id)
         return bool(changed)
 
+    @answers_wrong_places
     async def _list(self, request: Request) -> Response:
-        query = request.query_params
-        parked = await self.list_parked(state=query.get("state"), topic=query.get("topic"))
-        return JSONResponse({"parked": parked})
+        query, limit = request.query_params, read_limit(request, largest=LIMIT)
+        after_at, after_id = (
+            read_query_moment(request, "after_at"),
+            read_query_number(request, "after_id"),
+        )
+        found = await self.list_parked(
+            state=query.get("state"),
+            topic=query.get("topic"),
+            after=None if after_at is None else ParkedPlace(after_at, after_id or 0),
+            limit=limit + 1,
+        )
+        return answer_page("parked", found, limit=limit, show=dict, place=_place)
 
     async def _show(self, request: Request) -> Response:
         found = await self.find_parked(_id(request))
@@ -146,6 +196,10 @@ def _id(request: Request) -> int:
     text = request.path_params["id"]
     is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
     return int(text) if is_id else -1
+
+
+def _place(one: Mapping[str, object]) -> Mapping[str, str]:
+    return {"after_at": str(one["parked_at"]), "after_id": str(one["id"])}
 
 
 def _answer(is_done: bool) -> Response:  # noqa: FBT001

@@ -71,6 +71,9 @@ CODES: Final[Mapping[str, str]] = {
     "CONFLICTING_FUNDING_METHODS": "method",
     "BLACKLISTED_ADDRESS": "outcome",
 }
+OWN: Final = "own"  # the member pays: the bench pays swaps to its own recipients alone
+NO_RECIPIENT: Final = "“Paid by you” needs the address that receives."
+RECIPIENTS: Final[Mapping[str, str]] = {"outcome": "recipient"}
 # The outcomes are described in the API's names; the form has other words for these.
 FORM_WORDS: Final[Mapping[str, str]] = {
     "`quote_revision` 1": "at a new price",
@@ -157,7 +160,7 @@ class BenchPages:
             outcomes = {one.name: one for one in (await self._bench.facts()).outcomes}
         except BenchUnavailable:
             return await self._page(member, app, FilledForm(fields, problem=UNAVAILABLE))
-        outcome = outcomes.get(fields.get("outcome", ""))
+        outcome = outcome_of(fields, outcomes)
         if outcome is None:
             problems = {"outcome": "Choose what is to happen."}
             return await self._page(member, app, FilledForm(fields, problems))
@@ -171,7 +174,9 @@ class BenchPages:
         except ApiUnavailable:
             return await self._page(member, app, FilledForm(fields, problem=API_UNAVAILABLE))
         path = f"/apps/{app['id']}/swaps/{made.data['swap']['id']}"
-        return RedirectResponse(path, status_code=303)
+        # There is the link to its pay page, which says how it is paid.
+        part = "#pay" if outcome.name == OWN else ""
+        return RedirectResponse(path + part, status_code=303)
 
     async def _page(self, member: Member, app: App, filled: FilledForm | None = None) -> Response:
         filled = filled or FilledForm()
@@ -179,6 +184,7 @@ class BenchPages:
             "filled": filled,
             "problem": filled.problem or (NOT_CREATED if filled.problems else None),
             "methods": METHODS,
+            "own": OWN,
             "in_words": in_words,
             "default_asset": default_asset,
             "refund_address": REFUND_ADDRESS,
@@ -229,8 +235,18 @@ def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
     return f"{network['name']}/{token['symbol']}"
 
 
+def outcome_of(fields: Mapping[str, str], outcomes: Mapping[str, Outcome]) -> Outcome | None:
+    """Return the outcome that is chosen: one of the bench, or what the member makes of the swap."""
+    name = fields.get("outcome", "")
+    if name == OWN:
+        return Outcome(OWN, fields.get("recipient", "").strip(), does="", ends="", needs="")
+    return outcomes.get(name)
+
+
 def unmet_requirements(fields: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """Return what keeps the outcome from happening, by field: the swap would end another way."""
+    if outcome.name == OWN:
+        return {} if outcome.recipient else {"recipient": NO_RECIPIENT}
     problems = {}
     about = f"“{outcome.name.replace('_', ' ').capitalize()}” needs"
     source = fields.get("source", "").partition("/")[2]
@@ -279,6 +295,9 @@ def to_filled_form(fields: Mapping[str, str], error: ApiRefused) -> FilledForm:
     named = dict(error.metadata.get("field_errors") or {})
     problems = {FIELDS[name]: str(words) for name, words in named.items() if name in FIELDS}
     about = CODES.get(error.code)
+    if fields.get("outcome") == OWN:  # then the recipient was entered
+        problems = {RECIPIENTS.get(name, name): words for name, words in problems.items()}
+        about = about and RECIPIENTS.get(about, about)
     # Of an amount the message names the limit; of a route the field's words name what is near.
     if about is not None and (about == "amount" or not problems):
         problems[about] = error.message

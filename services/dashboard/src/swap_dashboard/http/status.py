@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import groupby
 from typing import Final
 
 from starlette.requests import Request
@@ -53,8 +54,10 @@ ROUTES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDay:
-    day: date
+class ShownDays:
+    """One day, or several in a row of which the same is said."""
+
+    number: int
     tone: str
     text: str
 
@@ -68,8 +71,17 @@ class ShownNetwork:
     lag: str
     liquidity: tuple[str, str]
     troubles: Sequence[str]
-    days: Sequence[ShownDay]
+    days: Sequence[ShownDays]
     share: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChoice:
+    """The routes from one network, where there are too many networks for a table of all routes."""
+
+    networks: Sequence[NetworkStatus]
+    source: NetworkStatus
+    destinations: Sequence[tuple[RouteState, Sequence[NetworkStatus]]]  # what is missing first
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +106,7 @@ class StatusPages:
     def routes(self) -> Sequence[BaseRoute]:
         return [Route("/status", self.show)]
 
-    async def show(self, _: Request) -> Response:
+    async def show(self, request: Request) -> Response:
         now = self._clock()
         networks = await self._read_status()
         days = await self._history.days(now - HISTORY)
@@ -107,6 +119,9 @@ class StatusPages:
             "is_away": networks is None,
             "networks": [_shown_network(one, days, now.date()) for one in listed],
             "routes": listed if 1 < len(listed) <= MATRIX_MAX else (),
+            "source_choice": _source_choice(listed, request.query_params.get("from", ""))
+            if len(listed) > MATRIX_MAX
+            else None,
             "route_state": route_state,
             "route_tones": ROUTES,
             "stuck": sum(one.stuck_swaps or 0 for one in listed),
@@ -125,6 +140,18 @@ class StatusPages:
         where = self._names.get(one.network, one.network) or "All networks"
         lasted = length((one.ended_at or now) - one.began_at)
         return ShownIncident(where, TROUBLE_NAMES[one.trouble], one.began_at, one.ended_at, lasted)
+
+
+def _source_choice(networks: Sequence[NetworkStatus], name: str) -> SourceChoice:
+    """
+    :param name: of the chosen network; the first one is shown instead of an unknown one.
+    """
+    source = next((one for one in networks if one.name == name), networks[0])
+    by_state: dict[RouteState, list[NetworkStatus]] = {state: [] for state in reversed(RouteState)}
+    for one in networks:
+        by_state[route_state(source, one)].append(one)
+    found = [(state, listed) for state, listed in by_state.items() if listed]
+    return SourceChoice(networks, source, found)
 
 
 def _present_troubles(
@@ -162,16 +189,26 @@ def _shown_network(one: NetworkStatus, days: Sequence[StatusDay], today: date) -
         lag="\N{EN DASH}" if one.lag is None else length(one.lag),
         liquidity=LIQUIDITY.get(one.liquidity, (one.liquidity, "quiet")),
         troubles=[TROUBLE_NAMES[trouble] for trouble in sorted(one.troubles)],
-        days=[_shown_day(own, today - timedelta(days=ago)) for ago in reversed(range(DAYS))],
+        days=_shown_days(own, today),
         share=to_good_share(list(own.values())),
     )
 
 
-def _shown_day(own: dict[date, StatusDay], day: date) -> ShownDay:
-    found = own.get(day)
-    if found is None:
-        return ShownDay(day, "quiet", f"{day}: no data")
-    if not found.bad_minutes:
-        return ShownDay(day, "good", f"{day}: no incident")
-    tone = "bad" if found.bad_minutes >= BAD_MINUTES else "warning"
-    return ShownDay(day, tone, f"{day}: {found.bad_minutes} bad minutes of {found.minutes}")
+def _shown_days(own: Mapping[date, StatusDay], today: date) -> Sequence[ShownDays]:
+    """Return the last days, the newest last. Days in a row that have the same text are one."""
+    listed = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
+    shown = []
+    for (tone, text), group in groupby(listed, key=lambda day: _state_of(own.get(day))):
+        days = list(group)
+        when = f"{days[0]}" if len(days) == 1 else f"{days[0]} to {days[-1]}"
+        shown.append(ShownDays(len(days), tone, f"{when}: {text}"))
+    return shown
+
+
+def _state_of(day: StatusDay | None) -> tuple[str, str]:
+    if day is None:
+        return "quiet", "no data"
+    if not day.bad_minutes:
+        return "good", "no incident"
+    tone = "bad" if day.bad_minutes >= BAD_MINUTES else "warning"
+    return tone, f"{day.bad_minutes} bad minutes of {day.minutes}"

@@ -28,8 +28,10 @@ from swap_dashboard.ports import ApiAnswer, ApiRefused, ApiUnavailable
 
 PAGE_SIZE: Final = 25
 SEARCH_MAX: Final = 256
+FILTERS: Final = ("q", "status", "network", "since", "until")
 WEB: Final = ("https://", "http://")
 DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+NETWORK: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
 
 
@@ -80,7 +82,7 @@ class SwapPages:
             "first_link": filtered_link(path, filters) if filters["starting_after"] else None,
             "export_link": filtered_link(f"{path}.csv", filters),
             "export_max": ROWS_MAX,
-            "is_filtered": any(filters[name] for name in ("q", "status", "since", "until")),
+            "is_filtered": any(filters[name] for name in FILTERS),
         }
         return self._layout.of_member(
             "swaps.html", values, member=member, app=app, title="Swaps", section="swaps"
@@ -177,15 +179,18 @@ class SwapPages:
 def read_filters(request: Request) -> dict[str, Any]:
     """Return the filters of the URL, without invalid ones.
 
-    `since` may be a moment as well: the home page links with one.
+    `since` may be a moment as well: the home page links with one. The page of limits links with a
+    network, which is the source or the destination.
     """
     query = request.query_params
     after = query.get("starting_after", "")
     since, until = query.get("since", ""), query.get("until", "")
+    network = query.get("network", "")
     is_since = DAY.fullmatch(since) or MOMENT.fullmatch(since)
     return {
         "q": query.get("q", "").strip()[:SEARCH_MAX],
         "status": [one for one in query.getlist("status") if one in STATUS_ORDER],
+        "network": network if NETWORK.fullmatch(network) else "",
         "since": since if is_since else "",
         "until": until if DAY.fullmatch(until) else "",
         "starting_after": to_uuid(after) if after else "",
@@ -200,6 +205,7 @@ def query_of(filters: Mapping[str, Any]) -> dict[str, Any]:
         "page_size": PAGE_SIZE,
         "include_expired": "true",
         "statuses": ",".join(filters["status"]),
+        "networks": filters["network"],
         "address": text if is_address else "",
         "reference_id": "" if is_address else text,
         "created_after": _begin_of(filters["since"]),

@@ -31,6 +31,7 @@ from swap_dashboard.http.webhook_view import (
 from swap_dashboard.ports import ApiRefused
 
 MESSAGES: Final = 20
+BOUNDS: Final = ("since", "until")  # of a list, in UTC
 HOURS: Final = 25  # a day begins and ends within an hour
 ORDERS: Final = ("enable", "disable", "remove", "test")
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -233,7 +234,7 @@ class WebhookPages:
     ) -> Response:
         path = f"/webhooks/{webhook['id']}/messages"
         filters = filters or {}
-        query = {**filters, "since": f"{filters['since']}Z"} if "since" in filters else filters
+        query = {name: f"{value}Z" if name in BOUNDS else value for name, value in filters.items()}
         sent, figures = await asyncio.gather(
             member.api.get(path, {"starting_after": after, "page_size": MESSAGES, **query}),
             member.api.get(f"/apps/{app['id']}/webhooks/figures"),
@@ -322,8 +323,10 @@ def hours_of(
     for number in range(HOURS):
         hour = first + timedelta(hours=number)
         one = counted.get(hour, {"delivered": 0, "undelivered": 0})
-        at = hour.strftime("%Y-%m-%dT%H:%M:%S")
-        link = f"{path}?{urlencode({'since': at})}"
+        at, end = (
+            moment.strftime("%Y-%m-%dT%H:%M:%S") for moment in (hour, hour + timedelta(hours=1))
+        )
+        link = f"{path}?{urlencode({'since': at, 'until': end})}"
         hours.append({**one, "at": f"{at}Z", "shown": f"{at[:10]} {at[11:16]}", "link": link})
     return hours
 
@@ -331,10 +334,12 @@ def hours_of(
 def read_filters(request: Request) -> dict[str, str]:
     """Return the filter of the address; invalid filters are left out."""
     query, filters = request.query_params, {}
-    if MOMENT.fullmatch(query.get("since", "")):
-        filters["since"] = query["since"]
-    if query.get("undelivered_only"):
-        filters["undelivered_only"] = "true"
+    for name in BOUNDS:
+        if MOMENT.fullmatch(query.get(name, "")):
+            filters[name] = query[name]
+    for name in ("undelivered_only", "delivered_only"):
+        if query.get(name):
+            filters[name] = "true"
     return filters
 
 

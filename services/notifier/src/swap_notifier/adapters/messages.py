@@ -40,11 +40,14 @@ class PostgresMessages:
         window: Window,
         *,
         since: datetime,
+        until: datetime | None = None,
         undelivered_only: bool,
+        delivered_only: bool = False,
         oldest_first: bool = False,
     ) -> Listed:
         """Return what waits for it, by when it is due, then what ended since, newest end first.
 
+        :param until: only what ended before, which what waits did not.
         :param oldest_first: return what ended since alone, oldest end first.
         """
         count = (
@@ -55,7 +58,9 @@ class PostgresMessages:
         values = {
             "endpoint_id": endpoint_id,
             "since": since,
+            "until": until,
             "undelivered_only": undelivered_only,
+            "delivered_only": delivered_only,
         }
         listing, bounds = _listing_of(window, oldest_first=oldest_first)
         async with reading(self._engine) as connection:

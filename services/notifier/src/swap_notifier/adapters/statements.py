@@ -304,16 +304,21 @@ WHERE m.swap_id = :swap_id
   AND (CAST(:app_id AS uuid) IS NULL OR m.app_id = CAST(:app_id AS uuid))
 ORDER BY m.sequence, m.endpoint_id LIMIT {MESSAGES_OF_SWAP_MAX}
 """)
+# What is wanted of what ended. Without an end, and not delivered: so is what waits.
+_IS_WANTED: Final = """e.ended_at < coalesce(CAST(:until AS timestamptz), 'infinity')
+   AND (e.state <> 'delivered' OR NOT :undelivered_only)
+   AND (e.state = 'delivered' OR NOT :delivered_only)"""
+_MAY_WAIT: Final = "CAST(:until AS timestamptz) IS NULL AND NOT :delivered_only"
 # What waits has no end yet and comes first. Two indexes: it is found by when it is due, what ended
 # by when that was.
-_LISTED: Final = """
+_LISTED: Final = f"""
 (SELECT w.id, w.ended_at, w.due_at FROM webhook_message AS w
- WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting'
+ WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting' AND {_MAY_WAIT}
  ORDER BY w.due_at, w.id LIMIT :reach)
 UNION ALL
 (SELECT e.id, e.ended_at, e.due_at FROM webhook_message AS e
  WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
-   AND (e.state <> 'delivered' OR NOT :undelivered_only)
+   AND {_IS_WANTED}
  ORDER BY e.ended_at DESC, e.due_at, e.id LIMIT :reach)
 """
 # Ids first: nothing else of the pages before is read.
@@ -325,9 +330,9 @@ ORDER BY m.ended_at DESC NULLS FIRST, m.due_at, m.id
 """)
 # Behind a place: what waits there, then what ended. The bounds are conditions of the same indexes,
 # so the rows of the parts before are not read.
-_LISTED_BEHIND: Final = """
+_LISTED_BEHIND: Final = f"""
 (SELECT w.id, w.ended_at, w.due_at FROM webhook_message AS w
- WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting'
+ WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting' AND {_MAY_WAIT}
    AND CAST(:place_ended_at AS timestamptz) IS NULL
    AND w.due_at >= :place_due_at AND (w.due_at, w.id) > (:place_due_at, :place_id)
  ORDER BY w.due_at, w.id LIMIT :limit)
@@ -337,7 +342,7 @@ UNION ALL
    AND e.ended_at <= coalesce(CAST(:place_ended_at AS timestamptz), 'infinity')
    AND (CAST(:place_ended_at AS timestamptz) IS NULL OR e.ended_at < :place_ended_at
      OR (e.due_at, e.id) > (:place_due_at, :place_id))
-   AND (e.state <> 'delivered' OR NOT :undelivered_only)
+   AND {_IS_WANTED}
  ORDER BY e.ended_at DESC, e.due_at, e.id LIMIT :limit)
 """
 MESSAGES_BEHIND: Final = sql(f"""
@@ -376,10 +381,10 @@ WHERE endpoint.app_id = :app_id AND endpoint.removed_at IS NULL
 GROUP BY endpoint.id, hour ORDER BY hour
 """)
 # In the order in which they ended, so that a reader goes on where it was; what waits is left out.
-_ENDED: Final = """
+_ENDED: Final = f"""
 SELECT e.id, e.ended_at, e.sequence FROM webhook_message AS e
 WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
-  AND (e.state <> 'delivered' OR NOT :undelivered_only)
+  AND {_IS_WANTED}
 ORDER BY e.ended_at, e.sequence, e.id
 """
 ENDED_OF_ENDPOINT: Final = sql(f"""
@@ -394,7 +399,7 @@ WHERE m.id IN (
   WHERE e.endpoint_id = :endpoint_id
     AND e.ended_at >= greatest(CAST(:since AS timestamptz), CAST(:place_ended_at AS timestamptz))
     AND (e.ended_at, e.sequence, e.id) > (:place_ended_at, :place_sequence, :place_id)
-    AND (e.state <> 'delivered' OR NOT :undelivered_only)
+    AND {_IS_WANTED}
   ORDER BY e.ended_at, e.sequence, e.id LIMIT :limit)
 ORDER BY m.ended_at, m.sequence, m.id
 """)

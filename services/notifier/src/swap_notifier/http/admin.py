@@ -91,6 +91,8 @@ class Part(Since):
     """Which messages of an endpoint are wanted."""
 
     since: AwareDatetime = ALWAYS
+    until: AwareDatetime | None = None
+    delivered_only: bool = False
     limit: int = Field(default=SHOWN_MAX, ge=1, le=SHOWN_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
     oldest_first: bool = False
@@ -258,7 +260,9 @@ class EndpointRoutes:
                 endpoint_id,
                 query.window,
                 since=query.since,
+                until=query.until,
                 undelivered_only=query.undelivered_only,
+                delivered_only=query.delivered_only,
                 oldest_first=query.oldest_first,
             )
         )

@@ -43,7 +43,9 @@ class ListSent:
         window: Window,
         *,
         since: datetime,
+        until: datetime | None = None,
         undelivered_only: bool,
+        delivered_only: bool = False,
         oldest_first: bool = False,
     ) -> Listed | None:
         """Return a part of what was sent to it; None for an unknown endpoint."""
@@ -53,6 +55,8 @@ class ListSent:
             endpoint_id,
             window,
             since=since,
+            until=until,
             undelivered_only=undelivered_only,
+            delivered_only=delivered_only,
             oldest_first=oldest_first,
         )

@@ -131,6 +131,7 @@ def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) 
     )
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)
+    service.admin("GET", "/claimable/{id}", admin.one_claimable)
     service.admin("GET", "/stuck", admin.stuck)
     _serve_books(service, group, catalogue, backlogs)
 
@@ -152,6 +153,7 @@ def _serve_books(
     admin = BooksAdmin(ShowBalances(backlogs), losses, check_invariants, catalogue=catalogue)
     service.admin("GET", "/assets", admin.assets)
     service.admin("GET", "/balances", admin.balances)
+    service.admin("GET", "/balances/accounts", admin.accounts)
     service.admin("GET", "/losses", admin.losses)
     service.admin("GET", "/invariants", admin.invariants)
 
@@ -248,6 +250,7 @@ def _serve_claims(
     )
     of_fees = FeeAdmin(pay_partner_fees)
     service.admin("GET", "/fees", of_fees.list_all)
+    service.admin("GET", "/fees/{id}", of_fees.show)
     service.order("/fees/{id}/pay", of_fees.pay, needs_second=second.pays_fee)
     admin = ClaimAdmin(pay_claimable=pay_claimable, attach_claimable=attach_claimable)
     service.order("/claimable/{id}/pay", admin.pay, needs_second=second.pays_claimable)
@@ -343,6 +346,7 @@ def _serve_caps(
         "/caps/lift", admin.lift, needs_second=second.lifts_cap, add_facts=admin.add_present
     )
     service.admin("GET", "/payouts/queue", admin.list_queued)
+    service.admin("GET", "/payouts/queue/{id}", admin.one_queued)
     service.order("/payouts/queue/{id}/pass", admin.grant_pass, needs_second=second.grants_pass)
 
 
@@ -351,5 +355,6 @@ def _serve_blocked(service: Service, catalogue: Catalogue, *, second: SecondOper
         ManageBlockedAddresses(PostgresBlocked(service.engine), catalogue=catalogue)
     )
     service.admin("GET", "/blocked", admin.list_all)
+    service.admin("GET", "/blocked/{address}", admin.show)
     service.order("/blocked", admin.block)
     service.order("/blocked/lift", admin.lift, needs_second=second.lifts_block)

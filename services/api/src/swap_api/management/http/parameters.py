@@ -305,7 +305,11 @@ class MessagesParameters(PageParameters):
         "behind it",
     )
     since: Moment | None = Field(default=None, description="Only what ended since then, or waits")
+    until: Moment | None = Field(
+        default=None, description="Only what ended before then; not what waits"
+    )
     undelivered_only: bool = Field(default=False, description="Only what never got through")
+    delivered_only: bool = Field(default=False, description="Only what got through")
     oldest_first: bool = Field(
         default=False, description="Only what ended, in that order; not what waits"
     )

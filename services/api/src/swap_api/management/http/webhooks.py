@@ -27,7 +27,7 @@ from swap_api.management.http.parameters import (
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.refusals import NotFound
 
-MESSAGE_FILTERS: Final = {"since", "undelivered_only", "oldest_first"}
+MESSAGE_FILTERS: Final = {"since", "until", "undelivered_only", "delivered_only", "oldest_first"}
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -31,12 +32,13 @@ from swap_dashboard.console.http.view import (
     label,
     link,
     moment,
+    part_of,
     plain,
     route,
     url_with,
     whole,
 )
-from swap_dashboard.console.ports import OperatorApi, ServiceName
+from swap_dashboard.console.ports import OperatorApi, ServiceName, ServiceRefused
 
 WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.DASHBOARD)
 PAGE_SIZE: Final = 50
@@ -61,10 +63,10 @@ TITLES: Final = {
 }
 # Where the amount stands that an order names by an id.
 AMOUNTS: Final = {
-    "POST /claimable/{id}/pay": ("/claimable", "claimable", "id"),
-    "POST /claimable/{id}/attach": ("/claimable", "claimable", "id"),
-    "POST /fees/{id}/pay": ("/fees", "fees", "id"),
-    "POST /payouts/queue/{id}/pass": ("/payouts/queue", "waiting", "intent_id"),
+    "POST /claimable/{id}/pay": ("/claimable", "claimable"),
+    "POST /claimable/{id}/attach": ("/claimable", "claimable"),
+    "POST /fees/{id}/pay": ("/fees", "fee"),
+    "POST /payouts/queue/{id}/pass": ("/payouts/queue", "waiting"),
 }
 VERBS: Final = {"approve": "Approve and carry out", "reject": "Reject"}
 TONES: Final = {"open": "warning", "approved": "good", "rejected": "bad"}
@@ -198,16 +200,22 @@ def _row(one: Mapping[str, Any], session: OperatorSession) -> Sequence[Cell]:
 
 
 async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
-    """Return the amount of now that an order is about, where it names it by an id alone."""
+    """Return the amount of now that an order is about, where it names it by an id alone.
+
+    :raises ServiceRefused: for another reason than that nothing is there any more.
+    """
     found = AMOUNTS.get(one["action"])
     if found is None or one["state"] != "open":
         return ()
-    path, name, key = found
-    content, units = await asyncio.gather(api.get(ServiceName.SETTLER, path), read_units(api))
-    wanted = str(one["target"].get("id"))
-    row = next((row for row in content[name] if str(row[key]) == wanted), None)
-    if row is None:
+    list_path, name = found
+    path = f"{list_path}/{part_of(one['target'].get('id'))}"
+    try:
+        content, units = await asyncio.gather(api.get(ServiceName.SETTLER, path), read_units(api))
+    except ServiceRefused as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
         return [("Amount", plain(MISSING_ROW))]
+    row = content[name]
     shown = units.amount(row["network"], row["token"], row["base_units"])
     return [("Amount", plain(shown)), ("On", plain(row["network"])), ("Token", code(row["token"]))]
 

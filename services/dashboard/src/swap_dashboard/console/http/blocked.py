@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
-from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
+from swap_dashboard.console.http.orders import OrderingPages, reason_of
+from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
@@ -24,6 +26,7 @@ from swap_dashboard.console.http.view import (
     code,
     link,
     moment,
+    part_of,
     plain,
     url_with,
     whole,
@@ -32,7 +35,6 @@ from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 COLUMNS: Final = ("Address", "Network", "Since", "By", "Reason", "")
-SHOWN_MAX: Final = 1000
 EVERYWHERE: Final = "all networks"
 BLOCK_ABOUT: Final = "No swap is offered or paid to them; their money becomes claimable."
 
@@ -49,24 +51,36 @@ class BlockedPages(OrderingPages):
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/blocked"), read_units(visitor.api)
+            visitor.api.get(SETTLER, "/blocked", page_query(request)), read_units(visitor.api)
         )
-        listed = content["blocked"]
-        rows = [_row(one) for one in listed[:SHOWN_MAX]]
+        rows = [_row(one) for one in content["blocked"]]
         parts = [
-            Part("Blocked", table=Table(COLUMNS, rows, "No address is blocked.")),
+            Part(
+                "Blocked",
+                table=Table(COLUMNS, rows, "No address is blocked."),
+                next_page=next_page(request, content),
+            ),
             Part("Block addresses", forms=[_block_form(units.networks)]),
         ]
-        notices = [f"The first {SHOWN_MAX} of {len(listed)}."] if len(listed) > SHOWN_MAX else []
-        view = View(title="Blocked addresses", notices=notices, parts=parts)
-        return self._layout.page(view, visitor, section="blocked")
+        view = View(title="Blocked addresses", parts=parts)
+        return self._layout.page(
+            view,
+            visitor,
+            section="blocked",
+            name="blocked.html",
+            networks=units.networks,
+            everywhere=EVERYWHERE,
+        )
 
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        content = await visitor.api.get(SETTLER, "/blocked")
         query = request.query_params
-        network = query.get("network") or None
-        one = find_row(content["blocked"], address=query.get("address", ""), network=network)
+        address = query.get("address", "").strip()
+        if not address:
+            raise HTTPException(404)
+        path = f"/blocked/{part_of(address)}"
+        content = await visitor.api.get(SETTLER, path, {"network": query.get("network", "")})
+        one = content["blocked"]
         form = OrderForm(
             "/blocked/lift",
             "Unblock the address",

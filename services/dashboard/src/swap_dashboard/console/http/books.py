@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
 from swap_dashboard.console.http.layout import ConsolePages
+from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -36,6 +37,17 @@ from swap_dashboard.http.rendering import duration
 
 SETTLER: Final = ServiceName.SETTLER
 BALANCES: Final = ("Network", "Token", ">Held", ">Owed", ">Free", ">In the Treasury", "State")
+ACCOUNT: Final = ("Account", "What", ">Amount", "Swap", "Deposit", "App or address")
+# An account of these kinds has a page of its own.
+ACCOUNT_PAGES: Final = {
+    "claimable": "/claimables",
+    "suspense": "/claimables",
+    "partner_fee": "/payments/fees",
+}
+ABOUT_SIDES: Final = {
+    "held": "What the ledger has in the Treasury, and can be paid out.",
+    "owed": "What is owed, by swap, owner and app. The page of a swap has its ledger.",
+}
 BACKLOGS: Final = ("What", "Network", ">Number", "Oldest")
 LOSSES: Final = ("Network", ">Lost", ">Budget", "State")
 ENTRIES: Final = ("When", "Kind", "Network", ">Amount", "Swap")
@@ -46,6 +58,7 @@ class BookPages(ConsolePages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/balances", self.balances),
+            Route("/balances/accounts", self.accounts),
             Route("/losses", self.losses),
             Route("/invariants", self.invariants),
         ]
@@ -64,8 +77,29 @@ class BookPages(ConsolePages):
         view = View(
             title="Balances",
             about="What the ledger holds, what is owed to swaps, and what each Treasury had at a "
-            "final block. Amounts are in the token of their row.",
+            "final block. Free is held less owed. Amounts are in the token of their row.",
             parts=parts,
+        )
+        return self._layout.page(view, visitor, section="balances")
+
+    async def accounts(self, request: Request) -> Response:
+        """Show what one side of an asset's balance is made of."""
+        visitor = self._visitors.require(request)
+        asset = {name: request.query_params.get(name, "") for name in ("network", "token")}
+        side = request.query_params.get("side", "")
+        query = {**asset, "side": side, **page_query(request)}
+        content, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/balances/accounts", query), read_units(visitor.api)
+        )
+        rows = [_account({**asset, **one}, units) for one in content["accounts"]]
+        symbol = units.symbol(asset["network"], asset["token"])
+        view = View(
+            title=f"{symbol} on {asset['network']}: {side}",
+            about=ABOUT_SIDES.get(side, ""),
+            crumbs=[("/balances", "Balances")],
+            parts=[Part("Accounts", table=Table(ACCOUNT, rows, "Nothing."))],
+            next_page=next_page(request, content, others={**asset, "side": side}),
+            next_text="Later ones",
         )
         return self._layout.page(view, visitor, section="balances")
 
@@ -107,11 +141,29 @@ def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         plain(one["network"]),
         token_of(units, one),
-        _counted(one, units, held),
-        _counted(one, units, owed),
+        replace(_counted(one, units, held), href=_accounts_href(one, "held")),
+        replace(_counted(one, units, owed), href=_accounts_href(one, "owed")),
         _counted(one, units, held - owed),
         plain("not read yet") if treasury is None else _counted(one, units, treasury),
         _cover(owed, treasury),
+    ]
+
+
+def _accounts_href(one: Mapping[str, Any], side: str) -> str:
+    return url_with("/balances/accounts", network=one["network"], token=one["token"], side=side)
+
+
+def _account(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    page = ACCOUNT_PAGES.get(one["kind"], "")
+    name, href = f"#{one['id']}", f"{page}/{one['id']}" if page else ""
+    swap = one["swap_id"]
+    return [
+        link(name, href),
+        plain(label(one["kind"])),
+        amount_of(units, one),
+        code(swap, f"/swaps/{swap}"),
+        code(one["deposit_id"]),
+        code(one["app_id"] or one["address"]),
     ]
 
 

@@ -14,11 +14,11 @@ from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
 from swap_dashboard.console.http.orders import (
     OrderingPages,
-    find_row,
     reason_of,
     require_field,
     require_same,
 )
+from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -52,7 +52,7 @@ class ClaimPages(OrderingPages):
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/claimable"), read_units(visitor.api)
+            visitor.api.get(SETTLER, "/claimable", page_query(request)), read_units(visitor.api)
         )
         rows = [_row(one, units) for one in content["claimable"]]
         columns = ("Balance", "Kind", "Network", ">Amount", "Swap", "Deposit")
@@ -60,6 +60,8 @@ class ClaimPages(OrderingPages):
             title="Claimables",
             about="Money that could not be sent, and money that came without a swap.",
             parts=[Part("Balances", table=Table(columns, rows, "Nothing waits for its owner."))],
+            next_page=next_page(request, content),
+            next_text="Later ones",
         )
         return self._layout.page(view, visitor, section="claimables")
 
@@ -112,12 +114,13 @@ class ClaimPages(OrderingPages):
 
     async def _find(self, request: Request, visitor: Visitor) -> tuple[Mapping[str, Any], Units]:
         """
-        :raises HTTPException: when it was paid or attached meanwhile.
+        :raises ServiceRefused: when it was paid or attached meanwhile.
         """
+        path = f"/claimable/{request.path_params['id']}"
         content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/claimable"), read_units(visitor.api)
+            visitor.api.get(SETTLER, path), read_units(visitor.api)
         )
-        return find_row(content["claimable"], id=request.path_params["id"]), units
+        return content["claimable"], units
 
 
 def _bound(fields: Mapping[str, str], one: Mapping[str, Any]) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ class ServiceRows:
     rows: Sequence[Mapping[str, Any]]  # each with its `service`
     unavailable: Sequence[str]
     refusals: Sequence[str] = ()  # sentences, each with the words of the service
+    is_cut: bool = False  # a service has more
 
     @property
     def notices(self) -> Sequence[str]:
@@ -50,13 +51,15 @@ async def gather_rows(
             return ServiceRows((), [service.shown])
         except ServiceRefused as error:
             return ServiceRows((), (), [f"{service.shown} refuses the request: {error}"])
-        return ServiceRows([{"service": service.value, **row} for row in content[name]], ())
+        rows = [{"service": service.value, **row} for row in content[name]]
+        return ServiceRows(rows, (), is_cut=bool(content.get("next")))
 
     found = await asyncio.gather(*(read(service) for service in deployed))
     return ServiceRows(
         [row for one in found for row in one.rows],
         [name for one in found for name in one.unavailable],
         [sentence for one in found for sentence in one.refusals],
+        is_cut=any(one.is_cut for one in found),
     )
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.http.approvals import COUNTED_MAX, list_proposals
+from swap_dashboard.console.http.approvals import list_proposals
 from swap_dashboard.console.http.every_service import ServiceRows, gather_rows
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.parked import list_parked
@@ -55,13 +55,13 @@ class OverviewPages(ConsolePages):
             asyncio.gather(*reads), list_parked(api), list_proposals(api)
         )
         stuck, stops, signers, claimable, queue, backlogs, networks = map(_known, read)
-        halted = None if signers is None else [one for one in signers if one["halted"]]
+        halted = signers and replace(signers, rows=[one for one in signers.rows if one["halted"]])
         tiles = [
             _tile("Stuck swaps", stuck, "/stuck", oldest="since"),
             _tile("Stops and halts", stops, "/stops", oldest="at", tone="warning"),
             _tile("Halted signers", halted, "/signers"),
-            _tile("Parked messages", parked.rows, "/parked", oldest="parked_at"),
-            _proposals(proposals.rows),
+            _tile("Parked messages", parked, "/parked", oldest="parked_at"),
+            _tile("Approvals", proposals, "/approvals", oldest="proposed_at", tone="warning"),
             _tile("Claimable balances", claimable, "/claimables", tone="warning"),
             _tile("Payments held by a cap", queue, "/payments", oldest="since", tone="warning"),
         ]
@@ -69,7 +69,7 @@ class OverviewPages(ConsolePages):
             title="Overview",
             tiles=tiles,
             notices=_notices([*read, parked, proposals]),
-            parts=[_oldest(stuck, parked.rows, queue, backlogs), _networks(networks)],
+            parts=[_oldest(stuck, parked, queue, backlogs), _networks(networks)],
         )
         return self._layout.page(view, visitor, section="overview")
 
@@ -82,54 +82,54 @@ def _notices(found: Sequence[ServiceRows]) -> Sequence[str]:
     return [*([no_answer] if unavailable else ()), *refusals]
 
 
-def _known(found: ServiceRows) -> Sequence[Mapping[str, Any]] | None:
-    """Return the rows of one service; None where it gave none."""
-    return None if found.unavailable or found.refusals else found.rows
+def _known(found: ServiceRows) -> ServiceRows | None:
+    """Return the answer of one service; None where it gave none."""
+    return None if found.unavailable or found.refusals else found
+
+
+def _count(found: ServiceRows) -> str:
+    """Return how many there are, and whether it is only known that there are more."""
+    return f"{len(found.rows):,}{'+' if found.is_cut else ''}"
 
 
 def _tile(
     label: str,
-    rows: Sequence[Mapping[str, Any]] | None,
+    found: ServiceRows | None,
     href: str,
     *,
     oldest: str = "",
     tone: str = "bad",
 ) -> Tile:
-    if rows is None:
+    if found is None:
         return Tile(label, NOT_KNOWN, href, "quiet")
-    since = min((str(row[oldest]) for row in rows), default="") if oldest else ""
-    return Tile(label, f"{len(rows):,}", href, tone if rows else "good", since)
-
-
-def _proposals(rows: Sequence[Mapping[str, Any]]) -> Tile:
-    tile = _tile("Approvals", rows, "/approvals", oldest="proposed_at", tone="warning")
-    return replace(tile, value=f"{tile.value}+") if len(rows) >= COUNTED_MAX else tile
+    since = min((str(row[oldest]) for row in found.rows), default="") if oldest else ""
+    return Tile(label, _count(found), href, tone if found.rows else "good", since)
 
 
 def _oldest(
-    stuck: Sequence[Mapping[str, Any]] | None,
-    parked: Sequence[Mapping[str, Any]],
-    queue: Sequence[Mapping[str, Any]] | None,
-    backlogs: Sequence[Mapping[str, Any]] | None,
+    stuck: ServiceRows | None,
+    parked: ServiceRows,
+    queue: ServiceRows | None,
+    backlogs: ServiceRows | None,
 ) -> Part:
     """Return the oldest item of each kind, so that the longest wait is seen at once."""
     rows: list[Sequence[Cell]] = []
     for what, listed, since, href in (
-        ("stuck swaps", stuck or (), "since", "/stuck"),
+        ("stuck swaps", stuck, "since", "/stuck"),
         ("parked messages", parked, "parked_at", "/parked"),
-        ("payments that a cap holds", queue or (), "since", "/payments"),
+        ("payments that a cap holds", queue, "since", "/payments"),
     ):
-        if listed:
-            first = min(str(one[since]) for one in listed)
-            rows.append([link(what, href), plain(None), number(len(listed)), moment(first)])
-    for one in backlogs or ():
+        if listed is not None and listed.rows:
+            first = min(str(one[since]) for one in listed.rows)
+            rows.append([link(what, href), plain(None), number(_count(listed)), moment(first)])
+    for one in () if backlogs is None else backlogs.rows:
         cells = plain(one["network"]), number(one["count"]), seconds(one["oldest_seconds"])
         rows.append([link(one["what"], "/balances"), *cells])
     columns = ("What", "Network", ">Number", "Oldest")
     return Part("Waiting", table=Table(columns, rows, "Nothing is waiting."))
 
 
-def _networks(networks: Sequence[Mapping[str, Any]] | None) -> Part:
+def _networks(networks: ServiceRows | None) -> Part:
     rows = [
         [
             link(one["network"], f"/networks/{part_of(one['network'])}"),
@@ -138,7 +138,7 @@ def _networks(networks: Sequence[Mapping[str, Any]] | None) -> Part:
             number(one["lag_blocks"]),
             network_state(one),
         ]
-        for one in networks or ()
+        for one in (() if networks is None else networks.rows)
     ]
     columns = ("Network", ">Head", ">Read", ">Behind", "State")
     empty = "Not known." if networks is None else "No network is read yet."

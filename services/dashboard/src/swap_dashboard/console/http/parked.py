@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -14,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.http.every_service import ServiceRows, gather_rows, service_of
 from swap_dashboard.console.http.orders import OrderingPages, reason_of
+from swap_dashboard.console.http.paging import PAGE_SIZE, page_query
 from swap_dashboard.console.http.view import (
     Cell,
     OrderForm,
@@ -26,6 +29,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    url_with,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
@@ -39,8 +43,13 @@ DROP_WARNING: Final = (
 VERBS: Final = {"release": "Release", "drop": "Drop"}
 
 
-async def list_parked(api: OperatorApi) -> ServiceRows:
-    return await gather_rows(api, "/parked", "parked")
+async def list_parked(api: OperatorApi, query: Mapping[str, str] | None = None) -> ServiceRows:
+    """Return the messages of all services, the oldest first.
+
+    :param query: of a page of each service.
+    """
+    found = await gather_rows(api, "/parked", "parked", query=query)
+    return replace(found, rows=sorted(found.rows, key=_list_position))
 
 
 class ParkedPages(OrderingPages):
@@ -53,8 +62,9 @@ class ParkedPages(OrderingPages):
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        found = await list_parked(visitor.api)
-        rows = [_row(one) for one in found.rows]
+        found = await list_parked(visitor.api, page_query(request))
+        listed, is_cut = found.rows[:PAGE_SIZE], found.is_cut or len(found.rows) > PAGE_SIZE
+        rows = [_row(one) for one in listed]
         columns = ("Message", "Service", "Topic", "Key", "State", "Since", "Reason")
         part = Part("Standing", table=Table(columns, rows, "No message waits for an operator."))
         view = View(
@@ -62,6 +72,8 @@ class ParkedPages(OrderingPages):
             about="Messages that failed. Later messages of the same key wait behind them.",
             notices=found.notices,
             parts=[part],
+            next_page=_next_page(listed) if is_cut else "",
+            next_text="Later ones",
         )
         return self._layout.page(view, visitor, section="parked")
 
@@ -113,6 +125,16 @@ async def _find(api: OperatorApi, request: Request) -> tuple[ServiceName, Mappin
         raise HTTPException(404)
     content = await api.get(service, f"/parked/{request.path_params['id']}")
     return service, content["parked"]
+
+
+def _list_position(one: Mapping[str, Any]) -> tuple[datetime, int]:
+    return datetime.fromisoformat(one["parked_at"]), one["id"]
+
+
+def _next_page(listed: Sequence[Mapping[str, Any]]) -> str:
+    """Return where the list goes on. The place counts in every service."""
+    last = listed[-1]
+    return url_with("/parked", after_at=last["parked_at"], after_id=last["id"])
 
 
 def _row(one: Mapping[str, Any]) -> Sequence[Cell]:

@@ -14,11 +14,11 @@ from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
 from swap_dashboard.console.http.orders import (
     OrderingPages,
-    find_row,
     reason_of,
     require_field,
     require_same,
 )
+from swap_dashboard.console.http.paging import next_page, page_query, place_in_address
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import amount_of, read_units, reason_of_queued, token_of
 from swap_dashboard.console.http.view import (
@@ -35,10 +35,14 @@ from swap_dashboard.console.http.view import (
     plain,
     whole,
 )
+from swap_dashboard.console.http.visitors import Visitor
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 QUEUE: Final = ("Payment", "Kind", "Network", ">Amount", "Swap", "Since", "Why it waits")
+# Each list of the page has a place of its own in the address.
+OF_QUEUE: Final = "queue_"
+OF_FEES: Final = "fees_"
 FEES: Final = ("Fee", "App", "Network", ">Owed")
 
 
@@ -58,15 +62,27 @@ class PaymentPages(OrderingPages):
         visitor = self._visitors.require(request)
         api = visitor.api
         queue, fees, units = await asyncio.gather(
-            api.get(SETTLER, "/payouts/queue"),
-            api.get(SETTLER, "/fees"),
+            api.get(SETTLER, "/payouts/queue", page_query(request, prefix=OF_QUEUE)),
+            api.get(SETTLER, "/fees", page_query(request, prefix=OF_FEES)),
             read_units(api),
         )
         queued = [_queued(one, units) for one in queue["waiting"]]
         owed = [_fee(one, units) for one in fees["fees"]]
         parts = [
-            Part("Held by a cap", table=Table(QUEUE, queued, "No payment waits for a cap.")),
-            Part("Owed to partners", table=Table(FEES, owed, "Nothing is owed.")),
+            Part(
+                "Held by a cap",
+                table=Table(QUEUE, queued, "No payment waits for a cap."),
+                next_page=next_page(
+                    request, queue, prefix=OF_QUEUE, others=place_in_address(request, OF_FEES)
+                ),
+            ),
+            Part(
+                "Owed to partners",
+                table=Table(FEES, owed, "Nothing is owed."),
+                next_page=next_page(
+                    request, fees, prefix=OF_FEES, others=place_in_address(request, OF_QUEUE)
+                ),
+            ),
             Part("Orders about a transaction or an address", forms=_order_forms(units.networks)),
         ]
         view = View(title="Payments", parts=parts)
@@ -74,10 +90,7 @@ class PaymentPages(OrderingPages):
 
     async def show_queued(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/payouts/queue"), read_units(visitor.api)
-        )
-        one = find_row(content["waiting"], intent_id=to_id(request.path_params["id"]))
+        one, units = await _find_queued(request, visitor)
         form = OrderForm(
             f"/payments/queue/{one['intent_id']}/pass",
             "Let the payment pass",
@@ -89,10 +102,7 @@ class PaymentPages(OrderingPages):
 
     async def let_pass(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/payouts/queue"), read_units(visitor.api)
-        )
-        one = find_row(content["waiting"], intent_id=to_id(request.path_params["id"]))
+        one, units = await _find_queued(request, visitor)
         amount = units.amount(one["network"], one["token"], one["base_units"])
         draft = OrderDraft(
             service=SETTLER.value,
@@ -112,10 +122,7 @@ class PaymentPages(OrderingPages):
 
     async def show_fee(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
-        )
-        one = find_row(content["fees"], id=request.path_params["id"])
+        one, units = await _find_fee(request, visitor)
         where = f"/payments/fees/{one['id']}"
         base_units = Field("base_units", "", value=str(one["base_units"]), kind="hidden")
         form = OrderForm(
@@ -131,10 +138,7 @@ class PaymentPages(OrderingPages):
 
     async def pay_fee(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
-        )
-        one = find_row(content["fees"], id=request.path_params["id"])
+        one, units = await _find_fee(request, visitor)
         to = require_field(fields, "to_address", "The address of the partner")
         base_units = require_same(fields, one, "base_units")
         draft = OrderDraft(
@@ -186,6 +190,25 @@ class PaymentPages(OrderingPages):
             back="/payments",
         )
         return self._orders.review(visitor, draft)
+
+
+async def _find_queued(request: Request, visitor: Visitor) -> tuple[Mapping[str, Any], Units]:
+    """
+    :raises HTTPException: when the address has no id.
+    :raises ServiceRefused: when the payment waits no more.
+    """
+    path = f"/payouts/queue/{to_id(request.path_params['id'])}"
+    content, units = await asyncio.gather(visitor.api.get(SETTLER, path), read_units(visitor.api))
+    return content["waiting"], units
+
+
+async def _find_fee(request: Request, visitor: Visitor) -> tuple[Mapping[str, Any], Units]:
+    """
+    :raises ServiceRefused: when nothing is owed any more.
+    """
+    path = f"/fees/{request.path_params['id']}"
+    content, units = await asyncio.gather(visitor.api.get(SETTLER, path), read_units(visitor.api))
+    return content["fee"], units
 
 
 def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:

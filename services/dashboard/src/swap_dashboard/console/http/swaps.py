@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.layout import ConsolePages
+from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, label, moment
 from swap_dashboard.console.ports import ServiceName
@@ -37,7 +38,7 @@ class SwapPages(ConsolePages):
 
     async def list_stuck(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        content = await visitor.api.get(SETTLER, "/stuck")
+        content = await visitor.api.get(SETTLER, "/stuck", page_query(request))
         rows = [
             [
                 code(one["swap_id"], f"/swaps/{one['swap_id']}"),
@@ -50,6 +51,8 @@ class SwapPages(ConsolePages):
             title="Stuck swaps",
             about="Swaps that are longer in one status than they may be.",
             parts=[Part("Stuck", table=Table(("Swap", "Status", "Since"), rows, "None is stuck."))],
+            next_page=next_page(request, content),
+            next_text="Later ones",
         )
         return self._layout.page(view, visitor, section="stuck")
 

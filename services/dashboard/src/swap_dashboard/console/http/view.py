@@ -139,6 +139,7 @@ class Part:
     forms: Sequence[OrderForm] = ()
     about: str = ""
     text: str = ""  # shown unchanged, in a separate box
+    next_page: str = ""  # the address of the following rows of its table
 
 
 @dataclass(frozen=True, slots=True)

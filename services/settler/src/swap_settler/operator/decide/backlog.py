@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from swap_settler.model.ledger.accounts import OWING, AccountKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +38,27 @@ class Cover:
     held_base_units: int
     owed_base_units: int
     treasury_base_units: int | None  # None until the first snapshot
+
+
+class Side(StrEnum):
+    """One side of an asset's cover."""
+
+    HELD = "held"
+    OWED = "owed"
+
+    @property
+    def kinds(self) -> Collection[AccountKind]:
+        return OWING if self is Side.OWED else frozenset({AccountKind.CUSTODY})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAccount:
+    """An account with a balance, which is a part of what is held or owed of an asset."""
+
+    id: int
+    kind: AccountKind
+    address: str | None  # of custody
+    swap_id: UUID | None
+    deposit_id: UUID | None
+    app_id: UUID | None
+    base_units: int

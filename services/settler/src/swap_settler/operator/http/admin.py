@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_query_moment,
+    read_query_number,
+    read_query_uuid,
+)
+from swap_settler.forms import read_number
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_stuck import ListStuck
-
-CLAIMABLE_MAX = 1000
+from swap_settler.settling.decide.dwelling import Stuck, StuckPlace
 
 
 class Admin:
@@ -37,18 +47,45 @@ class Admin:
             return JSONResponse({"error": "no such swap"}, status_code=404)
         return JSONResponse(record)
 
-    async def claimable(self, _: Request) -> Response:
+    @answers_wrong_places
+    async def claimable(self, request: Request) -> Response:
         """Answer `GET /admin/claimable`."""
-        return JSONResponse({"claimable": await self._list_claimable(limit=CLAIMABLE_MAX)})
+        limit, after = read_limit(request), read_query_number(request, "after")
+        found = await self._list_claimable(after=after or 0, limit=limit + 1)
+        return answer_page("claimable", found, limit=limit, show=dict, place=_place_of_balance)
 
-    async def stuck(self, _: Request) -> Response:
+    async def one_claimable(self, request: Request) -> Response:
+        """Answer `GET /admin/claimable/{id}`."""
+        id = read_number(request.path_params["id"])
+        found = None if id is None else await self._list_claimable.find(id)
+        if found is None:
+            return JSONResponse({"error": "nothing is left of this balance"}, status_code=404)
+        return JSONResponse({"claimable": found})
+
+    @answers_wrong_places
+    async def stuck(self, request: Request) -> Response:
         """Answer `GET /admin/stuck`."""
-        document = [
-            {
-                "swap_id": str(one.swap_id),
-                "status": one.status.value,
-                "since": one.since.isoformat(),
-            }
-            for one in await self._list_stuck()
-        ]
-        return JSONResponse({"stuck": document})
+        limit = read_limit(request)
+        after_at, after_id = (
+            read_query_moment(request, "after_at"),
+            read_query_uuid(request, "after_id"),
+        )
+        after = StuckPlace(after_at, after_id) if after_at and after_id else None
+        found = await self._list_stuck.read_page(after=after, limit=limit + 1)
+        return answer_page("stuck", found, limit=limit, show=_shown, place=_place_of_swap)
+
+
+def _place_of_balance(one: Mapping[str, object]) -> Mapping[str, str]:
+    return {"after": str(one["id"])}
+
+
+def _place_of_swap(one: Stuck) -> Mapping[str, str]:
+    return {"after_at": one.since.isoformat(), "after_id": str(one.swap_id)}
+
+
+def _shown(one: Stuck) -> Mapping[str, Any]:
+    return {
+        "swap_id": str(one.swap_id),
+        "status": one.status.value,
+        "since": one.since.isoformat(),
+    }

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.paging import answer_page, answers_wrong_places, read_limit
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
+from swap_settler.operator.decide.signer import Blocked
 from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,
     ManageBlockedAddresses,
 )
+
+LISTED_MAX: Final = 10_000
 
 
 class AddressForm(OrderForm):
@@ -30,19 +35,22 @@ class BlockedAdmin:
     def __init__(self, manage_blocked_addresses: ManageBlockedAddresses) -> None:
         self._manage_blocked_addresses = manage_blocked_addresses
 
-    async def list_all(self, _: Request) -> Response:
+    @answers_wrong_places
+    async def list_all(self, request: Request) -> Response:
         """Answer `GET /admin/blocked`."""
-        document: list[dict[str, Any]] = [
-            {
-                "address": one.address,
-                "network": one.network,
-                "at": one.at.isoformat(),
-                "by": one.by,
-                "reason": one.reason,
-            }
-            for one in await self._manage_blocked_addresses.list_all()
-        ]
-        return JSONResponse({"blocked": document})
+        query, limit = request.query_params, read_limit(request, largest=LISTED_MAX)
+        after = query.get("after_address", ""), query.get("after_network", "")
+        found = await self._manage_blocked_addresses.list_all(after=after, limit=limit + 1)
+        return answer_page("blocked", found, limit=limit, show=_shown, place=_place)
+
+    async def show(self, request: Request) -> Response:
+        """Answer `GET /admin/blocked/{address}`: on all networks, or on the `network`."""
+        found = await self._manage_blocked_addresses.find(
+            request.path_params["address"], request.query_params.get("network") or None
+        )
+        if found is None:
+            return JSONResponse({"error": "this address is not blocked there"}, status_code=404)
+        return JSONResponse({"blocked": _shown(found)})
 
     @answers_wrong_forms
     async def block(self, order: Order) -> Response:
@@ -57,3 +65,17 @@ class BlockedAdmin:
         form = read_form(order, AddressForm)
         lifted = await self._manage_blocked_addresses.lift(form.order(order.by))
         return JSONResponse({"lifted": lifted})
+
+
+def _place(one: Blocked) -> Mapping[str, str]:
+    return {"after_address": one.address, "after_network": one.network or ""}
+
+
+def _shown(one: Blocked) -> Mapping[str, Any]:
+    return {
+        "address": one.address,
+        "network": one.network,
+        "at": one.at.isoformat(),
+        "by": one.by,
+        "reason": one.reason,
+    }

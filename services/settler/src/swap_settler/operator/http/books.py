@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_domain.catalogue import Catalogue
-from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_query_number,
+)
+from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, Side
 from swap_settler.operator.decide.reports import InvariantResult, LossEntry
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses, NetworkLoss
@@ -53,6 +59,22 @@ class BooksAdmin:
             }
         )
 
+    @answers_wrong_places
+    async def accounts(self, request: Request) -> Response:
+        """Answer `GET /admin/balances/accounts`: one `side` of the cover of an asset."""
+        query, limit = request.query_params, read_limit(request)
+        side = query.get("side", "")
+        if side not in list(Side):
+            return JSONResponse({"error": "side is held or owed"}, status_code=400)
+        found = await self._show_balances.accounts(
+            query.get("network", ""),
+            query.get("token", ""),
+            Side(side),
+            after=read_query_number(request, "after") or 0,
+            limit=limit + 1,
+        )
+        return answer_page("accounts", found, limit=limit, show=_shown_account, place=_place)
+
     async def losses(self, _: Request) -> Response:
         """Answer `GET /admin/losses`."""
         networks = [_shown_loss(one) for one in await self._list_losses.by_network()]
@@ -93,6 +115,22 @@ def _shown_cover(cover: Cover) -> dict[str, Any]:
         "held_base_units": str(cover.held_base_units),
         "owed_base_units": str(cover.owed_base_units),
         "treasury_base_units": None if treasury is None else str(treasury),
+    }
+
+
+def _place(one: OpenAccount) -> Mapping[str, str]:
+    return {"after": str(one.id)}
+
+
+def _shown_account(one: OpenAccount) -> Mapping[str, Any]:
+    return {
+        "id": one.id,
+        "kind": one.kind.value,
+        "address": one.address,
+        "swap_id": one.swap_id and str(one.swap_id),
+        "deposit_id": one.deposit_id and str(one.deposit_id),
+        "app_id": one.app_id and str(one.app_id),
+        "base_units": str(one.base_units),
     }
 
 

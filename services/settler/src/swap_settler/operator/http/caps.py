@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,11 +13,18 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_query_moment,
+    read_query_number,
+)
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, LISTED_MAX, CapName, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
-from swap_settler.paying.decide.caps import CapState
+from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
 
 
 class CapForm(OrderForm):
@@ -126,27 +133,31 @@ class CapAdmin:
             raise Refused(CAP_CHANGED)
         return order.bound_to(form, present=present)
 
-    async def list_queued(self, _: Request) -> Response:
+    @answers_wrong_places
+    async def list_queued(self, request: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""
-        return await self._shown_queue()
+        after_at, after_id = (
+            read_query_moment(request, "after_at"),
+            read_query_number(request, "after_id"),
+        )
+        after = None if after_at is None else QueuePlace(after_at, after_id or 0)
+        return await self._shown_queue(after=after, limit=read_limit(request))
 
-    async def _shown_queue(self) -> Response:
-        found = await self._manage_caps.list_queued()
-        document: list[dict[str, Any]] = [
-            {
-                "intent_id": str(one.intent_id),
-                "swap_id": one.swap_id and str(one.swap_id),
-                "kind": one.kind,
-                "network": one.network,
-                "token": one.token,
-                "base_units": str(one.base_units),
-                "since": one.since.isoformat(),
-                "reason": one.reason,
-                "is_let_through": one.has_pass,
-            }
-            for one in found
-        ]
-        return JSONResponse({"waiting": document})
+    async def one_queued(self, request: Request) -> Response:
+        """Answer `GET /admin/payouts/queue/{id}`."""
+        try:
+            found = await self._manage_caps.find_queued(UUID(request.path_params["id"]))
+        except ValueError:
+            found = None
+        if found is None:
+            return JSONResponse({"error": "this payment waits for no cap"}, status_code=404)
+        return JSONResponse({"waiting": _shown_payment(found)})
+
+    async def _shown_queue(
+        self, *, after: QueuePlace | None = None, limit: int = LISTED_MAX
+    ) -> Response:
+        found = await self._manage_caps.list_queued(after=after, limit=limit + 1)
+        return answer_page("waiting", found, limit=limit, show=_shown_payment, place=_place)
 
     @answers_wrong_forms
     async def grant_pass(self, order: Order) -> Response:
@@ -164,6 +175,24 @@ def payment_id(order: Order) -> UUID:
         return UUID(order.target["id"])
     except ValueError as error:
         raise WrongForm("not the id of a payment") from error
+
+
+def _place(one: QueuedPayment) -> Mapping[str, str]:
+    return {"after_at": one.place.since.isoformat(), "after_id": str(one.place.id)}
+
+
+def _shown_payment(one: QueuedPayment) -> Mapping[str, Any]:
+    return {
+        "intent_id": str(one.intent_id),
+        "swap_id": one.swap_id and str(one.swap_id),
+        "kind": one.kind,
+        "network": one.network,
+        "token": one.token,
+        "base_units": str(one.base_units),
+        "since": one.since.isoformat(),
+        "reason": one.reason,
+        "is_let_through": one.has_pass,
+    }
 
 
 def _shown(caps: Sequence[CapState]) -> Response:

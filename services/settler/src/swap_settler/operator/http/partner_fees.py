@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import answers_wrong_forms, read_form, read_id
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_query_number,
+)
+from swap_settler.forms import answers_wrong_forms, read_form, read_id, read_number
+from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.http.claims import BALANCE, PayForm
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 
@@ -15,19 +25,20 @@ class FeeAdmin:
     def __init__(self, pay_partner_fees: PayPartnerFees) -> None:
         self._pay_partner_fees = pay_partner_fees
 
-    async def list_all(self, _: Request) -> Response:
+    @answers_wrong_places
+    async def list_all(self, request: Request) -> Response:
         """Answer `GET /admin/fees`."""
-        owed = [
-            {
-                "id": fee.id,
-                "app_id": str(fee.app_id),
-                "network": fee.network,
-                "token": fee.token,
-                "base_units": str(fee.base_units),
-            }
-            for fee in await self._pay_partner_fees.list_owed()
-        ]
-        return JSONResponse({"fees": owed})
+        limit, after = read_limit(request), read_query_number(request, "after")
+        found = await self._pay_partner_fees.list_owed(after=after, limit=limit + 1)
+        return answer_page("fees", found, limit=limit, show=_shown, place=_place)
+
+    async def show(self, request: Request) -> Response:
+        """Answer `GET /admin/fees/{id}`."""
+        id = read_number(request.path_params["id"])
+        found = None if id is None else await self._pay_partner_fees.find_owed(id)
+        if found is None:
+            return JSONResponse({"error": "nothing is owed of this fee"}, status_code=404)
+        return JSONResponse({"fee": _shown(found)})
 
     @answers_wrong_forms
     async def pay(self, order: Order) -> Response:
@@ -44,3 +55,17 @@ class FeeAdmin:
                 "to_address": payment.to_address,
             }
         )
+
+
+def _place(fee: PartnerFee) -> Mapping[str, str]:
+    return {"after": str(fee.id)}
+
+
+def _shown(fee: PartnerFee) -> Mapping[str, Any]:
+    return {
+        "id": fee.id,
+        "app_id": str(fee.app_id),
+        "network": fee.network,
+        "token": fee.token,
+        "base_units": str(fee.base_units),
+    }

@@ -8,7 +8,8 @@ from typing import Final
 
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Row, Statement, sql
-from swap_settler.operator.decide.backlog import Backlog, Cover, OpenSwaps
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, OpenSwaps, Side
 
 # Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
 # a join may read all deposits.
@@ -51,6 +52,15 @@ LEFT JOIN LATERAL (
 """)
 
 
+# Only the Treasury's custody can be paid out. An operator asks for one asset at a time.
+ACCOUNTS: Final = sql("""
+SELECT id, kind, address, swap_id, deposit_id, app_id, abs(balance) AS base_units FROM account
+WHERE network = :network AND token = :token AND balance <> 0 AND id > :after
+    AND kind = ANY(CAST(:kinds AS text[])) AND coalesce(holder, 'treasury') = 'treasury'
+ORDER BY id LIMIT :limit
+""")
+
+
 class PostgresBacklogs:
     """What waits to be paid, and what covers it. Locks nothing."""
 
@@ -79,6 +89,35 @@ class PostgresBacklogs:
         """Return what is held and owed of each asset, and what the Treasury had of it."""
         async with reading(self._engine) as connection:
             return [_cover(row) for row in await connection.execute(COVERS, self._values)]
+
+    async def accounts(
+        self, network: str, token: str, side: Side, *, after: int, limit: int
+    ) -> Sequence[OpenAccount]:
+        """Return the accounts that are one side of an asset's cover, the oldest first.
+
+        :param after: only those with a higher id.
+        """
+        values = {
+            "network": network,
+            "token": token,
+            "kinds": [kind.value for kind in side.kinds],
+            "after": after,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(ACCOUNTS, values)
+        return [
+            OpenAccount(
+                id=row.id,
+                kind=AccountKind(row.kind),
+                address=row.address,
+                swap_id=row.swap_id,
+                deposit_id=row.deposit_id,
+                app_id=row.app_id,
+                base_units=int(row.base_units),
+            )
+            for row in rows
+        ]
 
     async def _backlogs(self, statement: Statement) -> Sequence[Backlog]:
         async with reading(self._engine) as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, literal_column, select, tuple_
 from sqlmodel import col
 
 from swap_runtime.operators.operator_log import log_order
@@ -15,11 +15,25 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import Blocked
 from swap_settler.operator.store.models import BlockedAddressTable, BlockFacts
 
+# An address that is blocked on all networks comes before it on one.
+_NETWORK: Final = func.coalesce(col(BlockedAddressTable.network), literal_column("''"))
+_STANDING: Final = select(*columns_of(BlockFacts, BlockedAddressTable)).where(
+    col(BlockedAddressTable.lifted_at).is_(None)
+)
 LISTED: Final = statement_of(
-    select(*columns_of(BlockFacts, BlockedAddressTable))
-    .where(col(BlockedAddressTable.lifted_at).is_(None))
-    .order_by(col(BlockedAddressTable.address), col(BlockedAddressTable.network).nulls_first())
+    _STANDING.where(
+        col(BlockedAddressTable.address) >= bindparam("after_address"),  # for the index
+        tuple_(col(BlockedAddressTable.address), _NETWORK)
+        > tuple_(bindparam("after_address"), bindparam("after_network")),
+    )
+    .order_by(col(BlockedAddressTable.address), _NETWORK)
     .limit(bindparam("limit"))
+)
+FIND: Final = statement_of(
+    _STANDING.where(
+        col(BlockedAddressTable.address) == bindparam("address"),
+        bindparam("network") == _NETWORK,
+    )
 )
 BLOCK: Final = sql("""
 INSERT INTO blocked_address (address, network, blocked_by, blocked_because)
@@ -41,10 +55,25 @@ class PostgresBlocked:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def list_blocked(self, *, limit: int) -> Sequence[Blocked]:
+    async def list_blocked(
+        self, *, after: tuple[str, str] = ("", ""), limit: int
+    ) -> Sequence[Blocked]:
+        """
+        :param after: only what follows this address, on this network; "" for all networks.
+        """
+        values = {"after_address": after[0], "after_network": after[1], "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(LISTED, {"limit": limit})
+            rows = await connection.execute(LISTED, values)
         return [_blocked(read_row(BlockFacts, row)) for row in rows]
+
+    async def find_blocked(self, address: str, network: str | None) -> Blocked | None:
+        """
+        :param network: None where it is blocked on all networks.
+        """
+        values = {"address": address, "network": network or ""}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(FIND, values)).one_or_none()
+        return None if row is None else _blocked(read_row(BlockFacts, row))
 
     async def block(
         self, addresses: Sequence[str], network: str | None, *, by: str, reason: str

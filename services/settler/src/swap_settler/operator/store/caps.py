@@ -17,7 +17,7 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.models import CapFacts, OutflowCapTable
-from swap_settler.paying.decide.caps import CapState, QueuedPayment
+from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
 
 CAPS: Final = sql(f"""
 SELECT {names_of(CapFacts, OutflowCapTable)}, used.spent, line.waiting
@@ -52,8 +52,9 @@ DELETE FROM outflow_queue USING intent
 WHERE outflow_queue.network = ANY(CAST(:networks AS text[]))
     AND intent.id = outflow_queue.intent_id AND intent.state <> 'reserved'
 """)
-WAITING: Final = sql("""
-SELECT queued.intent_id, intent.swap_id, intent.kind, intent.network, intent.token,
+_WAITING: Final = """
+SELECT queued.id AS place,
+       queued.intent_id, intent.swap_id, intent.kind, intent.network, intent.token,
        intent.base_units, queued.amount, queued.since, queued.cap_id,
        cap.token AS cap_token, cap.app_id AS cap_app_id, cap.units AS cap_units,
        EXISTS (SELECT FROM outflow_pass
@@ -62,7 +63,15 @@ FROM outflow_queue AS queued
 JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
 LEFT JOIN outflow_cap AS cap ON cap.id = queued.cap_id
 WHERE queued.network = ANY(CAST(:networks AS text[]))
-ORDER BY queued.since, queued.intent_id LIMIT :limit
+"""
+WAITING: Final = sql(f"""
+{_WAITING} AND (queued.since, queued.id) > (
+    coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS bigint))
+ORDER BY queued.since, queued.id LIMIT :limit
+""")
+# By one of the caps that keep it: each has a line of its own.
+FIND_WAITING: Final = sql(f"""
+{_WAITING} AND queued.intent_id = :intent_id ORDER BY queued.since, queued.id LIMIT 1
 """)
 QUEUES: Final = sql("""
 SELECT queued.network, count(DISTINCT queued.intent_id) AS waiting,
@@ -143,11 +152,26 @@ class PostgresCaps:
             connection.wake(lane_channel(network))
         return is_lifted
 
-    async def list_queued(self, *, limit: int) -> Sequence[QueuedPayment]:
-        """Return the payments that wait for their turn, the longest waiting first."""
-        values = {"networks": self._networks, "limit": limit}
+    async def list_queued(self, *, after: QueuePlace | None, limit: int) -> Sequence[QueuedPayment]:
+        """Return the payments that wait for their turn, the longest waiting first.
+
+        :param after: only what follows this place.
+        """
+        values = {
+            "networks": self._networks,
+            "after_at": None if after is None else after.since,
+            "after_id": 0 if after is None else after.id,
+            "limit": limit,
+        }
         async with reading(self._engine) as connection:
             return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
+
+    async def find_queued(self, intent_id: UUID) -> QueuedPayment | None:
+        """Return a payment that waits for its turn; None where it does not."""
+        values = {"networks": self._networks, "intent_id": intent_id}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(FIND_WAITING, values)).one_or_none()
+        return None if row is None else _queued_payment(row)
 
     async def queues(self) -> dict[str, tuple[int, timedelta]]:
         """Drop what left the lines, and return how many wait on each network and how long.
@@ -189,6 +213,7 @@ def _queued_payment(row: Row) -> QueuedPayment:
         reason=_reason(row),
         since=row.since,
         has_pass=row.is_let_through,
+        place=QueuePlace(row.since, row.place),
     )
 
 

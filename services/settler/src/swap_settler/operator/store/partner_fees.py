@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.store.unit_of_work import Opening
 from swap_settler.operator.decide.partner_fees import PartnerFee
@@ -13,8 +13,12 @@ from swap_settler.operator.store.claims import PostgresClaimWork
 
 FEE: Final = "SELECT id, app_id, network, token, -balance AS base_units FROM account"
 FEES: Final = sql(f"""
-{FEE} WHERE kind = 'partner_fee' AND balance <> 0 ORDER BY app_id, network, token LIMIT :limit
+{FEE} WHERE kind = 'partner_fee' AND balance <> 0
+    AND (CAST(:after AS bigint) IS NULL OR (app_id, network, token) > (
+        SELECT app_id, network, token FROM account WHERE id = CAST(:after AS bigint)))
+ORDER BY app_id, network, token LIMIT :limit
 """)
+FIND_FEE: Final = sql(f"{FEE} WHERE id = :id AND kind = 'partner_fee' AND balance <> 0")
 ASSET: Final = sql("SELECT network, token FROM account WHERE id = :id AND kind = 'partner_fee'")
 LOCK_FEE: Final = sql(f"""
 {FEE} WHERE id = :id AND kind = 'partner_fee' AND balance <> 0 FOR UPDATE
@@ -30,12 +34,17 @@ FROM intent WHERE kind = 'partner_fee' AND state <> 'dead'
 class PostgresFeeWork(PostgresClaimWork):
     """A settler's transaction in which an operator orders that a partner's fees are paid."""
 
-    async def fees(self, *, limit: int) -> Sequence[PartnerFee]:
-        rows = await self._connection.execute(FEES, {"limit": limit})
-        return [
-            PartnerFee(row.id, row.app_id, row.network, row.token, int(row.base_units))
-            for row in rows
-        ]
+    async def fees(self, *, after: int | None, limit: int) -> Sequence[PartnerFee]:
+        """
+        :param after: only those behind the fee with this id, by app, network and token.
+        """
+        rows = await self._connection.execute(FEES, {"after": after, "limit": limit})
+        return [_fee(row) for row in rows]
+
+    async def find_fee(self, id: int) -> PartnerFee | None:
+        """Return what is owed; None where nothing is. Locks nothing."""
+        row = (await self._connection.execute(FIND_FEE, {"id": id})).one_or_none()
+        return None if row is None else _fee(row)
 
     async def asset_of_fee(self, id: int) -> AssetKey | None:
         """Return what a partner's fee is in. Locks nothing."""
@@ -55,6 +64,10 @@ class PostgresFeeWork(PostgresClaimWork):
             paid_base_units=int(paid.paid),
             is_on_its_way=paid.unpaid > 0,
         )
+
+
+def _fee(row: Row) -> PartnerFee:
+    return PartnerFee(row.id, row.app_id, row.network, row.token, int(row.base_units))
 
 
 class PostgresFeeUnitOfWork(Opening[PostgresFeeWork]):

@@ -38,10 +38,12 @@ WHERE entry.swap_id = :id ORDER BY entry.at, entry.id, posting.n"""),
 SELECT kind, network, token, deposit_id, balance FROM account
 WHERE swap_id = :id AND balance <> 0 ORDER BY kind"""),
 }
-CLAIMABLE: Final = sql("""
+_CLAIMABLE: Final = """
 SELECT id, kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
-WHERE kind IN ('claimable', 'suspense') AND balance <> 0 ORDER BY id LIMIT :limit
-""")
+WHERE kind IN ('claimable', 'suspense') AND balance <> 0
+"""
+CLAIMABLE: Final = sql(f"{_CLAIMABLE} AND id > :after ORDER BY id LIMIT :limit")
+FIND_CLAIMABLE: Final = sql(f"{_CLAIMABLE} AND id = :id")
 
 
 Record = Mapping[str, object]  # as an operator reads it: amounts are digits
@@ -64,9 +66,17 @@ class PostgresRecords:
         parts = {name: await self._rows(part, id=swap_id) for name, part in PARTS.items()}
         return {"swap": swap[0], **parts}
 
-    async def list_claimable(self, *, limit: int) -> Sequence[Record]:
-        """Return the balances that wait for their owners, and those in suspense; oldest first."""
-        return await self._rows(CLAIMABLE, limit=limit)
+    async def list_claimable(self, *, after: int, limit: int) -> Sequence[Record]:
+        """Return the balances that wait for their owners, and those in suspense; oldest first.
+
+        :param after: only those with a higher id.
+        """
+        return await self._rows(CLAIMABLE, after=after, limit=limit)
+
+    async def find_claimable(self, id: int) -> Record | None:
+        """Return one of them; None where nothing is left of it."""
+        rows = await self._rows(FIND_CLAIMABLE, id=id)
+        return rows[0] if rows else None
 
     async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:
         async with reading(self._engine) as connection:

@@ -11,5 +11,11 @@ class ListClaimable:
     def __init__(self, records: PostgresRecords) -> None:
         self._records = records
 
-    async def __call__(self, *, limit: int) -> Sequence[Record]:
-        return await self._records.list_claimable(limit=limit)
+    async def __call__(self, *, after: int, limit: int) -> Sequence[Record]:
+        """
+        :param after: only those with a higher id.
+        """
+        return await self._records.list_claimable(after=after, limit=limit)
+
+    async def find(self, id: int) -> Record | None:
+        return await self._records.find_claimable(id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from swap_chains.evm.codec import checksum_address, has_valid_checksum
 from swap_domain.catalogue import Catalogue
@@ -12,8 +11,6 @@ from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Blocked
 from swap_settler.operator.store.blocked import PostgresBlocked
-
-LISTED_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +26,17 @@ class ManageBlockedAddresses:
         self._blocked = blocked
         self._catalogue = catalogue
 
-    async def list_all(self) -> Sequence[Blocked]:
-        return await self._blocked.list_blocked(limit=LISTED_MAX)
+    async def list_all(self, *, after: tuple[str, str] = ("", ""), limit: int) -> Sequence[Blocked]:
+        """
+        :param after: only what follows this address, on this network; "" for all networks.
+        """
+        return await self._blocked.list_blocked(after=after, limit=limit)
+
+    async def find(self, address: str, network: str | None) -> Blocked | None:
+        """
+        :param network: None where it is blocked on all networks.
+        """
+        return await self._blocked.find_blocked(address.lower(), network)
 
     async def block(self, order: BlockOrder) -> int:
         """Return how many are new. What is on its way to them already is not called back.

@@ -13,7 +13,7 @@ from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.caps import PostgresCaps
-from swap_settler.paying.decide.caps import CapState, QueuedPayment
+from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
 
 LISTED_MAX: Final = 1000
 NO_CAP: Final = "there is no such cap"
@@ -99,8 +99,17 @@ class ManageCaps:
         observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
         return await self.list_all()
 
-    async def list_queued(self) -> Sequence[QueuedPayment]:
-        return await self._caps.list_queued(limit=LISTED_MAX)
+    async def list_queued(
+        self, *, after: QueuePlace | None = None, limit: int = LISTED_MAX
+    ) -> Sequence[QueuedPayment]:
+        """
+        :param after: only what follows this place.
+        """
+        return await self._caps.list_queued(after=after, limit=limit)
+
+    async def find_queued(self, intent_id: UUID) -> QueuedPayment | None:
+        """Return a payment that waits for its turn; None where it does not."""
+        return await self._caps.find_queued(intent_id)
 
     async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> None:
         """Let one payment leave although caps are used up; it counts under them.

@@ -41,9 +41,19 @@ class PayPartnerFees:
         self._swap_messages = swap_messages
         self._prices = prices
 
-    async def list_owed(self) -> Sequence[PartnerFee]:
+    async def list_owed(
+        self, *, after: int | None = None, limit: int = LISTED_MAX
+    ) -> Sequence[PartnerFee]:
+        """
+        :param after: only those behind the fee with this id, by app, network and token.
+        """
         async with self._unit_of_work() as work:
-            return await work.fees(limit=LISTED_MAX)
+            return await work.fees(after=after, limit=limit)
+
+    async def find_owed(self, id: int) -> PartnerFee | None:
+        """Return what is owed; None where nothing is."""
+        async with self._unit_of_work() as work:
+            return await work.find_fee(id)
 
     async def __call__(self, order: Order) -> Intent:
         """Return the payment that waits for the sender lane.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, Side
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 
 
@@ -16,6 +16,15 @@ class ShowBalances:
         """Return each asset, by network and token."""
         found = await self._backlogs.covers()
         return sorted(found, key=lambda cover: (cover.network, cover.token))
+
+    async def accounts(
+        self, network: str, token: str, side: Side, *, after: int, limit: int
+    ) -> Sequence[OpenAccount]:
+        """Return the accounts that one side of an asset's cover is made of.
+
+        :param after: only those with a higher id.
+        """
+        return await self._backlogs.accounts(network, token, side, after=after, limit=limit)
 
     async def unsettled(self) -> Sequence[Backlog]:
         """Return the deposits of open swaps, by source network."""

@@ -156,6 +156,14 @@ class CapState:
 
 
 @dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """A place in the order of the list: the longest waiting first."""
+
+    since: datetime
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueuedPayment:
     """A payment that waits for its turn, by one of the caps that keep it."""
 
@@ -168,3 +176,4 @@ class QueuedPayment:
     reason: str
     since: datetime
     has_pass: bool
+    place: QueuePlace

@@ -13,7 +13,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_PAID_EXTERNALLY, MAY_BE_OUT
-from swap_settler.settling.decide.dwelling import Silences, Stuck
+from swap_settler.settling.decide.dwelling import Silences, Stuck, StuckPlace
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
     since="entered.at", networks="swap.source_network, swap.destination_network"
@@ -24,6 +24,7 @@ _INTENTS_PAUSED: Final = stopped(
     halts="swap.source_network, swap.destination_network",
 )
 STUCK: Final = sql(f"""
+SELECT id, source_network, status, since FROM (
 SELECT id, source_network, status, entered.at AS since FROM swap
 CROSS JOIN LATERAL (
     SELECT max(at) AS at FROM swap_transition
@@ -34,6 +35,8 @@ UNION ALL
 SELECT id, source_network, status, expires_at FROM swap
 WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks AS text[]))
     AND expires_at < now() - :deadline
+) AS stuck
+WHERE (since, id) > (coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS uuid))
 ORDER BY since, id LIMIT :limit
 """)
 # Not while a signer of its network is halted, nor for a payment's longest wait after that. The
@@ -69,6 +72,7 @@ WHERE progress.network = network_silence.network AND ended_at IS NULL
     AND progress.block_time >= now() - :silent_after
 RETURNING network_silence.network
 """)
+FIRST_ID: Final = UUID(int=0)
 REPORT: Final = sql("""
 INSERT INTO stuck_report (network, stuck, at)
 SELECT network, stuck, now()
@@ -85,12 +89,23 @@ class PostgresDwelling:
         self._engine = engine
         self._networks = list(networks)
 
-    async def stuck(self, bounds: Mapping[Status, timedelta], *, limit: int) -> Sequence[Stuck]:
-        """Return the swaps beyond the bounds of their status, the longest first."""
+    async def stuck(
+        self,
+        bounds: Mapping[Status, timedelta],
+        *,
+        after: StuckPlace | None = None,
+        limit: int,
+    ) -> Sequence[Stuck]:
+        """Return the swaps beyond the bounds of their status, the longest first.
+
+        :param after: only what follows this place.
+        """
         values = {
             "payment": bounds[Status.PAYOUT_PENDING],
             "deadline": bounds[Status.DEPOSIT_PENDING],
             "networks": self._networks,
+            "after_at": None if after is None else after.since,
+            "after_id": FIRST_ID if after is None else after.swap_id,
             "limit": limit,
         }
         async with reading(self._engine) as connection:

@@ -1,0 +1,105 @@
+"""Pages of the lists that operators read below `/admin`.
+
+A page is named by `limit` and by the place after which it begins. `next` in the answer is the query
+of the following page, and null on the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+LISTED_MAX: Final = 1000
+DIGITS_MAX: Final = 18  # every such number is a bigint
+
+Row = TypeVar("Row")
+Read = Callable[[Any, Request], Awaitable[Response]]
+
+
+class WrongPlace(ValueError):
+    """A request names no place in a list. The text is shown to the operator."""
+
+
+def read_limit(request: Request, *, largest: int = LISTED_MAX) -> int:
+    """Return how many rows a page has.
+
+    :raises WrongPlace: when it is no number.
+    """
+    limit = read_query_number(request, "limit")
+    return largest if limit is None else min(max(limit, 1), largest)
+
+
+def read_query_number(request: Request, name: str) -> int | None:
+    """
+    :raises WrongPlace: when it is no number, or too large for a row.
+    """
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+        raise WrongPlace(f"{name} is a number")
+    return int(text)
+
+
+def read_query_moment(request: Request, name: str) -> datetime | None:
+    """
+    :raises WrongPlace: when it is no time with a zone.
+    """
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise WrongPlace(f"{name} is a time with a zone")
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # before the year 1 in UTC
+        raise WrongPlace(f"{name} is a time with a zone") from error
+
+
+def read_query_uuid(request: Request, name: str) -> UUID | None:
+    """
+    :raises WrongPlace: when it is no id.
+    """
+    text = request.query_params.get(name, "")
+    try:
+        return UUID(text) if text else None
+    except ValueError as error:
+        raise WrongPlace(f"{name} is an id") from error
+
+
+def answer_page(
+    name: str,
+    found: Sequence[Row],
+    *,
+    limit: int,
+    show: Callable[[Row], Mapping[str, Any]],
+    place: Callable[[Row], Mapping[str, str]],
+) -> Response:
+    """Answer a page.
+
+    :param found: up to one row more than the page has, which says that more follow.
+    :param place: the query that names the place of a row.
+    """
+    rows = found[:limit]
+    following = place(rows[-1]) if len(found) > limit else None
+    return JSONResponse({name: [show(row) for row in rows], "next": following})
+
+
+def answers_wrong_places(read: Read) -> Read:
+    """Answer a request for a wrong place in a list with 400 and the words."""
+
+    @wraps(read)
+    async def answered(self: Any, request: Request) -> Response:
+        try:
+            return await read(self, request)
+        except WrongPlace as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+
+    return answered
