@@ -50,22 +50,28 @@ async def test_answers_to_operators_are_counted_by_route_and_probes_are_not() ->
     async def answer_empty(_: Request) -> Response:
         return Response()
 
+    async def fail(_: Request) -> Response:
+        raise RuntimeError
+
     one = internal_port(
         create_engine(SecretStr("postgresql://nowhere"), application_name="test"),
         {"token": Operator("ann", Role.VIEWER)},
-        reads=[AdminRoute("GET", "/things/{id}", answer_empty)],
+        reads=[AdminRoute("GET", "/things/{id}", answer_empty), AdminRoute("GET", "/bad", fail)],
     )
     url = f"http://127.0.0.1:{await one.start('127.0.0.1', 0)}"
     answered, refused = counted("/admin/things/{id}", "2xx"), counted("", "4xx")
+    failed = counted("/admin/bad", "5xx")
     async with aiohttp.ClientSession() as session:
         await session.get(f"{url}/admin/things/7", headers={"Authorization": "Bearer token"})
         await session.get(f"{url}/admin/things/7")  # refused before its route is known
+        await session.get(f"{url}/admin/bad", headers={"Authorization": "Bearer token"})
         await session.get(f"{url}/livez")
     await one.stop()
 
     assert counted("/admin/things/{id}", "5xx") == 0
     assert counted("/admin/things/{id}", "2xx") == answered + 1
     assert counted("", "4xx") == refused + 1
+    assert counted("/admin/bad", "5xx") == failed + 1
     assert counted("/livez", "2xx") == 0
 
 

@@ -62,21 +62,20 @@ class Internal:
             Route(f"{ADMIN}{route.path}", desk.guarded(route), methods=[route.method])
             for route in (*admin, *desk.routes(orders))
         ]
-        self._app = Starlette(
+        app = Starlette(
             routes=[
                 Route("/livez", self._livez),
                 Route("/readyz", self._readyz),
                 Route("/metrics", answer_metrics),
                 *for_operators,
             ],
-            middleware=[
-                Middleware(MeasuredRequests, routes={route.path for route in for_operators}),
-                Middleware(OperatorsOnly, operators=operators),
-            ],
+            middleware=[Middleware(OperatorsOnly, operators=operators)],
             exception_handlers={SwapError: _refused},
             max_body_size=BODY_BYTES_MAX,
         )
-        self._app.router.redirect_slashes = False
+        app.router.redirect_slashes = False
+        # Around the application: Starlette answers an unhandled error outside of its middleware.
+        self._app = MeasuredRequests(app, routes={route.path for route in for_operators})
         self._server: AsgiServer | None = None
 
     async def start(self, host: str, port: int) -> int:
