@@ -23,6 +23,7 @@ from swap_dashboard.http.webhook_view import (
     plan_of,
     with_both_families,
 )
+from swap_dashboard.http.webhooks import hours_of
 from swap_notifier.adapters import statements
 from swap_notifier.domain import endpoints, outcomes, schedule
 
@@ -108,3 +109,15 @@ class TestAttempts:
 def test_an_endpoint_is_disabled_after_days_of_failures() -> None:
     assert disabled_from({"failing_since": "2026-01-01T00:00:00Z"}) == DUE + FAILING_MAX
     assert disabled_from({"failing_since": None}) is None
+
+
+def test_links_of_hours_begin_where_their_numbers_do() -> None:
+    figures = [{"endpoint_id": "one", "since": "2026-01-01T10:20:30Z", "hours": []}]
+
+    hours = hours_of("/webhooks/one", "one", figures)
+
+    assert [hour["link"] for hour in hours[:2]] == [
+        "/webhooks/one?since=2026-01-01T10%3A20%3A30&until=2026-01-01T11%3A00%3A00",
+        "/webhooks/one?since=2026-01-01T11%3A00%3A00&until=2026-01-01T12%3A00%3A00",
+    ]
+    assert [hour["at"] for hour in hours[:2]] == ["2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"]

@@ -313,20 +313,25 @@ def events_of(fields: Mapping[str, str]) -> dict[str, bool]:
 def hours_of(
     path: str, webhook_id: str, figures: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the hours of the last day, also those without a message, oldest first."""
+    """Return the hours of the last day, also those without a message, oldest first.
+
+    The day begins within the first hour: its link begins there too, as its numbers do.
+    """
     found = next((one for one in figures if one["endpoint_id"] == webhook_id), None)
     if found is None:
         return []  # it was removed meanwhile
-    first = to_moment(found["since"]).astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    since = to_moment(found["since"]).astimezone(UTC)
+    first = since.replace(minute=0, second=0, microsecond=0)
     counted = {to_moment(one["hour"]): one for one in found["hours"]}
     hours = []
     for number in range(HOURS):
         hour = first + timedelta(hours=number)
         one = counted.get(hour, {"delivered": 0, "undelivered": 0})
-        at, end = (
-            moment.strftime("%Y-%m-%dT%H:%M:%S") for moment in (hour, hour + timedelta(hours=1))
+        at, begin, end = (
+            moment.strftime("%Y-%m-%dT%H:%M:%S")
+            for moment in (hour, max(hour, since), hour + timedelta(hours=1))
         )
-        link = f"{path}?{urlencode({'since': at, 'until': end})}"
+        link = f"{path}?{urlencode({'since': begin, 'until': end})}"
         hours.append({**one, "at": f"{at}Z", "shown": f"{at[:10]} {at[11:16]}", "link": link})
     return hours
 
