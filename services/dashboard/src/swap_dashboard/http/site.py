@@ -12,13 +12,12 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from swap_dashboard import observe
 from swap_dashboard.http.event_streams import TooManyStreams
@@ -57,6 +56,21 @@ class VersionedFiles(StaticFiles):
         if response.status_code in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
             response.headers["cache-control"] = CACHED
         return response
+
+
+class Site(Starlette):
+    """Pages, each with the headers of security.
+
+    They are around Starlette's own stack, because it answers an unhandled error outside of its
+    middleware.
+    """
+
+    def __init__(self, *, is_https: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self._is_https = is_https
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return SecurityHeaders(super().build_middleware_stack(), is_https=self._is_https)
 
 
 class ErrorPages:
@@ -122,9 +136,9 @@ def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -
     static = Mount("/static", GZipMiddleware(VersionedFiles(directory=str(STATIC))))
     routes = [*(route for section in sections for route in section.routes()), static]
     observe.routes_listed(paths_of(routes))
-    return Starlette(
+    return Site(
+        is_https=is_https,
         routes=routes,
-        middleware=[Middleware(SecurityHeaders, is_https=is_https)],
         exception_handlers={
             SignInNeeded: errors.sign_in,
             OrganizationNeeded: errors.organization,

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount
@@ -21,8 +20,8 @@ from swap_dashboard.console.http.visitors import MayNotOrder, SignInNeeded, Visi
 from swap_dashboard.console.ports import ServiceRefused, ServiceUnavailable, TokenRefused
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import FormRefused
-from swap_dashboard.http.headers import SecurityHeaders, paths_of
-from swap_dashboard.http.site import STATIC, Section, VersionedFiles
+from swap_dashboard.http.headers import paths_of
+from swap_dashboard.http.site import STATIC, Section, Site, VersionedFiles
 
 READ_ONLY_ROLE: Final = "Your role is read-only. Only operators can order."
 NO_PAGE: Final = "There is no such page."
@@ -89,9 +88,9 @@ def build_site(sections: Sequence[Section], errors: ErrorPages, *, is_https: boo
     static = Mount("/static", VersionedFiles(directory=str(STATIC)))
     routes = [*(route for section in sections for route in section.routes()), static]
     observe.routes_listed(paths_of(routes))
-    return Starlette(
+    return Site(
+        is_https=is_https,
         routes=routes,
-        middleware=[Middleware(SecurityHeaders, is_https=is_https)],
         exception_handlers={
             SignInNeeded: errors.sign_in,
             TokenRefused: errors.token,
