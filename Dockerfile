@@ -7,8 +7,8 @@
 
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 ARG NODE_IMAGE=node:22-bookworm-slim
-# Equal sources and bases make an equal image: nothing in it depends on when it is built. The first
-# second that an archive can name.
+# Equal sources and bases make an equal image: nothing in it depends on when it is built. This is
+# 1980-01-01, the earliest time that a wheel can store.
 ARG SOURCE_DATE_EPOCH=315532800
 
 
@@ -47,7 +47,8 @@ FROM ${PYTHON_IMAGE} AS build
 ARG SOURCE_DATE_EPOCH
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} PYTHONHASHSEED=0 \
     PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
-# Byte code that names no time of its source, which the image's own times would contradict.
+# Byte code without the time of its source: builders set other times in the image, and Python would
+# compile again.
 ENV COMPILE="python -m compileall -q --invalidation-mode unchecked-hash"
 WORKDIR /source
 RUN python -m venv --without-pip /opt/venv

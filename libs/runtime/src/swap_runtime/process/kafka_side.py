@@ -62,7 +62,10 @@ class KafkaSide:
             await self._subscriptions.broker.stop()
 
     async def stop_sweeping(self) -> None:
-        """Let others sweep. A round that began later would acquire its lease again."""
+        """Release the leases of the sweeps.
+
+        Not before their last rounds: a round would acquire its lease again.
+        """
         for sweep in self._sweeps:
             await sweep.stop()
 

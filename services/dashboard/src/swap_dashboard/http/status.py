@@ -55,7 +55,7 @@ ROUTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ShownDays:
-    """One day, or several in a row of which the same is said."""
+    """One day, or consecutive days with the same text."""
 
     number: int
     tone: str

@@ -47,7 +47,7 @@ class PostgresMessages:
     ) -> Listed:
         """Return what waits for it, by when it is due, then what ended since, newest end first.
 
-        :param until: only what ended before, which what waits did not.
+        :param until: only what ended before then; what waits is left out.
         :param oldest_first: return what ended since alone, oldest end first.
         """
         count = (

@@ -304,7 +304,7 @@ WHERE m.swap_id = :swap_id
   AND (CAST(:app_id AS uuid) IS NULL OR m.app_id = CAST(:app_id AS uuid))
 ORDER BY m.sequence, m.endpoint_id LIMIT {MESSAGES_OF_SWAP_MAX}
 """)
-# What is wanted of what ended. Without an end, and not delivered: so is what waits.
+# Filters of ended messages and of waiting ones, which have no end and are not delivered.
 _IS_WANTED: Final = """e.ended_at < coalesce(CAST(:until AS timestamptz), 'infinity')
    AND (e.state <> 'delivered' OR NOT :undelivered_only)
    AND (e.state = 'delivered' OR NOT :delivered_only)"""

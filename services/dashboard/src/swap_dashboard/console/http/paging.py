@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 DIGITS_MAX: Final = 18  # every id is a bigint
 PAGE_SIZE: Final = 50
-# What names the last row of the page before, by the service that has the list.
+# Parameters that name the last row of the previous page; each list has some of them.
 PLACE: Final = ("after", "after_at", "after_id", "after_address", "after_network")
 
 

@@ -132,7 +132,7 @@ def _list_position(one: Mapping[str, Any]) -> tuple[datetime, int]:
 
 
 def _next_page(listed: Sequence[Mapping[str, Any]]) -> str:
-    """Return where the list goes on. The place counts in every service."""
+    """Return the address of the following page. Its place applies to the list of each service."""
     last = listed[-1]
     return url_with("/parked", after_at=last["parked_at"], after_id=last["id"])
 

@@ -69,7 +69,7 @@ WAITING: Final = sql(f"""
     coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS bigint))
 ORDER BY queued.since, queued.id LIMIT :limit
 """)
-# By one of the caps that keep it: each has a line of its own.
+# A payment is in the queue of each cap that holds it: one of these rows is shown.
 FIND_WAITING: Final = sql(f"""
 {_WAITING} AND queued.intent_id = :intent_id ORDER BY queued.since, queued.id LIMIT 1
 """)
