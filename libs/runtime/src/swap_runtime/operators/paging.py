@@ -1,7 +1,7 @@
 """Pages of the lists that operators read below `/admin`.
 
-A page is named by `limit` and by the place after which it begins. `next` in the answer is the query
-of the following page, and null on the last one.
+A page is named by `limit` and by the place after which it begins. `next` in the answer is the place
+of the following page, and null on the last one. Filters and the limit are given again with it.
 """
 
 from __future__ import annotations
