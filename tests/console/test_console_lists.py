@@ -229,6 +229,9 @@ async def test_blocked_address_is_looked_up(browser: Browser) -> None:
 
     assert shown.status_code == 200
     assert "Unblock" not in shown.text  # a viewer reads
+    of_one = await browser.get(f"/blocked/one?address=0x{hex(ROWS)[2:]:0>40}&network={SOURCE}")
+    assert of_one.status_code == 404
+    assert "look up all networks" in of_one.text  # it is blocked on all of them
 
 
 async def test_each_balance_links_to_the_accounts_that_it_is_made_of(browser: Browser) -> None:

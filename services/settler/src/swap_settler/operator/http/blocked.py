@@ -19,6 +19,8 @@ from swap_settler.operator.usecases.manage_blocked_addresses import (
 )
 
 LISTED_MAX: Final = 10_000
+# Each block is looked up alone: one on all networks is not found by the name of a network.
+NO_BLOCK: Final = "there is no such block: look up all networks, and each network, too"
 
 
 class AddressForm(OrderForm):
@@ -49,7 +51,7 @@ class BlockedAdmin:
             request.path_params["address"], request.query_params.get("network") or None
         )
         if found is None:
-            return JSONResponse({"error": "this address is not blocked there"}, status_code=404)
+            return JSONResponse({"error": NO_BLOCK}, status_code=404)
         return JSONResponse({"blocked": _shown(found)})
 
     @answers_wrong_forms
