@@ -22,6 +22,27 @@ def per_second(counter: str, *labels: str) -> str:
     return f"sum by ({', '.join(labels)}) (rate({counter}[{RATE}]))"
 
 
+def _answers_row(title: str, titles: tuple[str, str], *, counter: str, seconds: str) -> Row:
+    """Return the rate, the errors and the time of answers that have a route.
+
+    :param titles: of the rates of all answers and of errors.
+    """
+    per_route = "{{service}} {{route}}"
+    errors = f'sum by (service, route) (rate({counter}{{status="5xx"}}[{RATE}]))'
+    return Row(
+        title,
+        (
+            lines(titles[0], (per_second(counter, "service", "status"), PAGE_STATUS), unit="reqps"),
+            lines(titles[1], (errors, per_route), unit="reqps"),
+            lines(
+                "Response time, 99 of 100",
+                (quantile(0.99, seconds, "service", "route"), per_route),
+                unit="s",
+            ),
+        ),
+    )
+
+
 OVERVIEW: Final = Dashboard(
     "swap-overview",
     "Swaps: overview",
@@ -80,62 +101,17 @@ OVERVIEW: Final = Dashboard(
                 ),
             ),
         ),
-        Row(
+        _answers_row(
             "Requests of operators, on the internal ports",
-            (
-                lines(
-                    "Responses per second",
-                    (
-                        per_second("swap_internal_answers_total", "service", "status"),
-                        PAGE_STATUS,
-                    ),
-                    unit="reqps",
-                ),
-                lines(
-                    "Server errors per second",
-                    (
-                        "sum by (service, route) "
-                        f'(rate(swap_internal_answers_total{{status="5xx"}}[{RATE}]))',
-                        "{{service}} {{route}}",
-                    ),
-                    unit="reqps",
-                ),
-                lines(
-                    "Response time, 99 of 100",
-                    (
-                        quantile(0.99, "swap_internal_answer_seconds", "service", "route"),
-                        "{{service}} {{route}}",
-                    ),
-                    unit="s",
-                ),
-            ),
+            ("Responses per second", "Server errors per second"),
+            counter="swap_internal_answers_total",
+            seconds="swap_internal_answer_seconds",
         ),
-        Row(
+        _answers_row(
             "Pages of the dashboard and the console",
-            (
-                lines(
-                    "Pages per second",
-                    (per_second("swap_dashboard_pages_total", "service", "status"), PAGE_STATUS),
-                    unit="reqps",
-                ),
-                lines(
-                    "Errors per second",
-                    (
-                        "sum by (service, route) "
-                        f'(rate(swap_dashboard_pages_total{{status="5xx"}}[{RATE}]))',
-                        "{{service}} {{route}}",
-                    ),
-                    unit="reqps",
-                ),
-                lines(
-                    "Response time, 99 of 100",
-                    (
-                        quantile(0.99, "swap_dashboard_page_seconds", "service", "route"),
-                        "{{service}} {{route}}",
-                    ),
-                    unit="s",
-                ),
-            ),
+            ("Pages per second", "Errors per second"),
+            counter="swap_dashboard_pages_total",
+            seconds="swap_dashboard_page_seconds",
         ),
         Row(
             "Messages",
