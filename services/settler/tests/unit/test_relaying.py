@@ -17,8 +17,8 @@ from services.settler.tests.factories import (
 )
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_settler.gasless.decide.relaying import (
-    ended,
-    published,
+    end_relay,
+    mark_relay_broadcast,
     submit,
     with_authorization_progress,
 )
@@ -59,7 +59,7 @@ def out(*hashes: str) -> Swap:
     swap = held()
     assert swap.relay is not None
     relay = signed(swap.relay, *hashes, state=IntentState.ASSIGNED)
-    done = published(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
+    done = mark_relay_broadcast(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
     assert done is not None
     return done
 
@@ -83,7 +83,7 @@ def test_a_relay_whose_attempts_are_not_known_is_out_without_a_hash() -> None:
     assert swap.relay is not None
     relay = replace(swap.relay, state=IntentState.ASSIGNED)
 
-    done = published(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
+    done = mark_relay_broadcast(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
 
     assert done is not None
     assert done.authorization is not None
@@ -132,8 +132,8 @@ def test_an_end_has_its_reason_and_is_marked_after_the_window(
     swap: Swap, trigger: AuthorizationTrigger, status: AuthorizationStatus
 ) -> None:
     assert swap.relay is not None
-    in_time = ended(swap, swap.relay.id, trigger, at=NOON + MINUTE, because="so").swap
-    too_late = ended(swap, swap.relay.id, trigger, at=LATER + MINUTE, because="so").swap
+    in_time = end_relay(swap, swap.relay.id, trigger, at=NOON + MINUTE, because="so").swap
+    too_late = end_relay(swap, swap.relay.id, trigger, at=LATER + MINUTE, because="so").swap
 
     assert in_time is not None
     assert too_late is not None

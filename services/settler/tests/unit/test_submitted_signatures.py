@@ -27,9 +27,9 @@ from swap_domain.gasless import MINED_WITHIN
 from swap_domain.lifecycle import Status
 from swap_settler.gasless.decide.relaying import (
     REVERTS_MAX,
-    ended,
-    finished,
-    published,
+    confirm_relay,
+    end_relay,
+    mark_relay_broadcast,
     submit,
     with_authorization_progress,
 )
@@ -79,7 +79,7 @@ def out(*hashes: str) -> Swap:
     """Return a swap with a deposit that was sent to the nodes."""
     swap = held()
     assigned = signed(relay(swap), *(hashes or (FIRST,)), state=IntentState.ASSIGNED)
-    done = published(swap.with_intent(assigned), assigned, at=NOON + MINUTE).swap
+    done = mark_relay_broadcast(swap.with_intent(assigned), assigned, at=NOON + MINUTE).swap
     assert done is not None
     return done
 
@@ -224,7 +224,7 @@ class TestPublished:
         assigned = signed(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED)
         with_slot = swap.with_intent(assigned)
 
-        change = published(with_slot, assigned, at=NOON + MINUTE)
+        change = mark_relay_broadcast(with_slot, assigned, at=NOON + MINUTE)
 
         sent = replace(assigned, state=IntentState.BROADCAST)
         known = replace(
@@ -249,14 +249,14 @@ class TestPublished:
         swap = held()
         assigned = signed(relay(swap), state=IntentState.ASSIGNED)
 
-        assert authorization(published(swap, assigned, at=at).swap).status is status
+        assert authorization(mark_relay_broadcast(swap, assigned, at=at).swap).status is status
 
     def test_of_an_older_signature_does_not_change_the_newest(self) -> None:
         swap = held()
         newest = replace(authorization(swap), intent_id=UUID(int=1))
         assigned = signed(relay(swap), state=IntentState.ASSIGNED)
 
-        change = published(replace(swap, authorization=newest), assigned, at=NOON)
+        change = mark_relay_broadcast(replace(swap, authorization=newest), assigned, at=NOON)
 
         assert authorization(change.swap) == newest
         assert relay(change.swap).state is IntentState.BROADCAST
@@ -312,7 +312,7 @@ class TestItsDeposit:
 
     def test_whose_transaction_is_final_stays_so(self) -> None:
         swap = out(FIRST)
-        done = finished(swap, relay(swap).id, at=NOON + HOUR).intents[0]
+        done = confirm_relay(swap, relay(swap).id, at=NOON + HOUR).intents[0]
         swap = swap.with_intent(done)
         seen, gone = a_deposit_fact("seen", transaction_hash=FIRST), a_deposit_fact("reverted")
 
@@ -340,12 +340,12 @@ class TestFinished:
     def test_is_final_with_its_time(self) -> None:
         swap = out()
 
-        change = finished(swap, relay(swap).id, at=NOON + HOUR)
+        change = confirm_relay(swap, relay(swap).id, at=NOON + HOUR)
 
         final = replace(relay(swap), state=IntentState.CONFIRMED, confirmed_at=NOON + HOUR)
         assert change == Changes(intents=(final,))
-        assert finished(swap.with_intent(final), final.id, at=NOON) is NOTHING
-        assert finished(swap, swap.id, at=NOON) is NOTHING
+        assert confirm_relay(swap.with_intent(final), final.id, at=NOON) is NOTHING
+        assert confirm_relay(swap, swap.id, at=NOON) is NOTHING
 
 
 class TestEnded:
@@ -354,7 +354,7 @@ class TestEnded:
     def test_takes_the_payment_out_with_the_reason(self) -> None:
         swap = held()
 
-        change = ended(swap, relay(swap).id, self.END, at=NOON + MINUTE, because="so")
+        change = end_relay(swap, relay(swap).id, self.END, at=NOON + MINUTE, because="so")
 
         dead = relay(swap).died("so")
         known = replace(authorization(swap), status=AuthorizationStatus.REJECTED, detail="so")
@@ -368,10 +368,10 @@ class TestEnded:
         swap = out()
         final = replace(relay(swap), state=IntentState.CONFIRMED)
 
-        changes = ended(swap.with_intent(final), final.id, self.END, at=NOON, because="so")
+        changes = end_relay(swap.with_intent(final), final.id, self.END, at=NOON, because="so")
 
         assert changes is NOTHING
-        assert ended(swap, swap.id, self.END, at=NOON, because="so") is NOTHING
+        assert end_relay(swap, swap.id, self.END, at=NOON, because="so") is NOTHING
 
     def test_leaves_what_was_completed_and_a_newer_signature(self) -> None:
         swap = out(FIRST)
@@ -380,7 +380,7 @@ class TestEnded:
         newer = replace(swap, authorization=replace(authorization(swap), intent_id=UUID(int=1)))
 
         for one in (completed, newer):
-            change = ended(one, relay(one).id, self.END, at=NOON, because="so")
+            change = end_relay(one, relay(one).id, self.END, at=NOON, because="so")
 
             assert authorization(change.swap) == authorization(one)
             assert relayless(change.swap)

@@ -63,7 +63,7 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
     return Changes(swap=with_relay, previous_status=swap.status, intents=(relay,))
 
 
-def published(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
+def mark_relay_broadcast(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
     """Return what it changes that the nodes have the deposit."""
     out = replace(relay, state=IntentState.BROADCAST)
     updated_swap, known = swap.on(at).with_intent(out), swap.authorization
@@ -72,7 +72,7 @@ def published(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
     return Changes(swap=updated_swap, previous_status=swap.status, intents=(out,))
 
 
-def ended(
+def end_relay(
     swap: Swap, intent_id: UUID, trigger: AuthorizationTrigger, *, at: datetime, because: str
 ) -> Changes:
     """Return what it changes that nothing signed can deposit any more, and nothing will be."""
@@ -90,7 +90,7 @@ def ended(
     return Changes(swap=updated_swap, previous_status=swap.status, intents=(dead,))
 
 
-def finished(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
+def confirm_relay(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     """Return what it changes that a final block has the deposit's transaction: it was relayed."""
     relay = swap.intents.get(intent_id)
     if relay is None or relay.state is IntentState.CONFIRMED:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
-from swap_settler.gasless.decide.relaying import ended
+from swap_settler.gasless.decide.relaying import end_relay
 from swap_settler.gasless.ports import LapsedWork
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
@@ -37,7 +37,7 @@ class ExpireAuthorizations:
             for swap in swaps.values():
                 relay = swap.relay
                 if relay is not None and relay.is_revocable:
-                    change = ended(
+                    change = end_relay(
                         swap,
                         relay.id,
                         AuthorizationTrigger.WINDOW_CLOSED,

@@ -15,7 +15,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler.gasless.decide.relaying import ended
+from swap_settler.gasless.decide.relaying import end_relay
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.changes import Changes
@@ -183,7 +183,7 @@ class CloseExternalNonces:
         if swap.intents[intent_id].kind is IntentKind.GASLESS:
             # It was valid when it arrived: the user may sign again.
             trigger = AuthorizationTrigger.WINDOW_CLOSED
-            return ended(swap, intent_id, trigger, at=now, because=REASON)
+            return end_relay(swap, intent_id, trigger, at=now, because=REASON)
         return abandon_payment(swap, intent_id, at=now, because=REASON, failures=failures)
 
 

@@ -11,7 +11,7 @@ from swap_chains.ports import ChainReader, Holding, Simulated
 from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
-from swap_settler.gasless.decide.relaying import ended, finished
+from swap_settler.gasless.decide.relaying import confirm_relay, end_relay
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.changes import Changes
@@ -66,7 +66,7 @@ class EndRelays:
                         # It was good when it came: another permit of the signer was used since.
                         trigger = AuthorizationTrigger.WINDOW_CLOSED
                     swap = batch_state.swaps[_swap_id(relay)]
-                    change = ended(swap, relay.intent_id, trigger, at=now, because=because)
+                    change = end_relay(swap, relay.intent_id, trigger, at=now, because=because)
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
@@ -98,10 +98,10 @@ class EndRelays:
         for relay, has_succeeded in relays.items():
             swap = batch_state.swaps[_swap_id(relay)]
             if has_succeeded:
-                change = finished(swap, relay.intent_id, at=now)
+                change = confirm_relay(swap, relay.intent_id, at=now)
             else:
                 because = "its transaction reverted"
-                change = ended(
+                change = end_relay(
                     swap, relay.intent_id, _trigger(relay, short), at=now, because=because
                 )
             batch_state.add(change, trace_id=trace_id_of(swap.id))

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.gasless.decide.relaying import published
+from swap_settler.gasless.decide.relaying import mark_relay_broadcast
 from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger
@@ -163,7 +163,7 @@ def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     if swap is None:
         return Changes(intents=(replace(intent, state=IntentState.BROADCAST),))
     if intent.kind is IntentKind.GASLESS:
-        return published(swap, intent, at=at)
+        return mark_relay_broadcast(swap, intent, at=at)
     done = _settled_with(swap, replace(intent, state=IntentState.BROADCAST), at)
     return changes_of(swap, complete(done, at=at))
 
