@@ -30,7 +30,7 @@ from swap_settler.settling.usecases.settle_deposits import key_of
 class Order:
     """The operator's order: the listed balance, the recipient, and the reason."""
 
-    claimable_id: int
+    balance_id: int
     base_units: int  # as listed: another balance than the one looked at is not paid
     to_address: str
     by: str
@@ -72,9 +72,9 @@ class PayClaimable:
     async def _pay(self, order: Order) -> Changes:
         prices, now = await self._prices.current(), self._clock()
         async with self._unit_of_work() as work:
-            listed = await work.claimable(order.claimable_id)
+            listed = await work.claimable(order.balance_id)
             if listed is None:
-                raise Refused(f"nothing is claimable as {order.claimable_id}")
+                raise Refused(f"nothing is claimable as {order.balance_id}")
             to_address = recipient_of(self._catalogue, listed.network, order.to_address)
             if listed.swap_id is not None:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
@@ -118,7 +118,7 @@ class PayClaimable:
         )
 
     async def _locked(self, work: PostgresClaimWork, order: Order) -> Claimable:
-        what = await work.claimable(order.claimable_id)
+        what = await work.claimable(order.balance_id)
         if what is None or what.base_units != order.base_units:
             held = 0 if what is None else what.base_units
             raise Refused(f"it holds {held} now, not {order.base_units}: list it again")

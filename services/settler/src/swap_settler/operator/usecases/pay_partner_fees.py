@@ -85,10 +85,10 @@ class PayPartnerFees:
 
     async def _locked(self, work: PostgresFeeWork, order: Order) -> PartnerFee:
         """Return what is to be paid. What else is owed, as of swaps since, stays so."""
-        asset = await work.asset_of_fee(order.claimable_id)
+        asset = await work.asset_of_fee(order.balance_id)
         if asset is not None:
             await work.lock_inventory({asset})  # before the account, as everywhere
-        fee = await work.lock_fee(order.claimable_id)
+        fee = await work.lock_fee(order.balance_id)
         owed = 0 if fee is None else fee.base_units
         if fee is None or not 0 < order.base_units <= owed:
             raise Refused(f"it holds {owed} now, not {order.base_units}: list it again")
