@@ -73,9 +73,9 @@ class ManagementEndpoints:
     async def changes(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         parameters = parse_query(ChangesParameters, request.query)
-        window = window_behind(parameters, parameters.starting_after)
+        window = window_after(parameters, parameters.starting_after)
         part = await self._partners.list_changes(organization_id, window, actor=actor_of(context))
-        return listed_behind(request, part, window)
+        return listed_after(request, part, window)
 
     async def apps(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
@@ -141,9 +141,9 @@ class ManagementEndpoints:
     async def keys(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         parameters = parse_query(KeysParameters, request.query)
-        window = window_behind(parameters, parameters.starting_after)
+        window = window_after(parameters, parameters.starting_after)
         part = await self._keys.list_all(app_id, window, actor=actor_of(context))
-        return listed_behind(request, part, window)
+        return listed_after(request, part, window)
 
     async def add_key(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
@@ -217,13 +217,13 @@ def window_of(request: Request) -> Window:
     """
     :raises Invalid: when it is no part of a list.
     """
-    return window_behind(parse_query(PageParameters, request.query))
+    return window_after(parse_query(PageParameters, request.query))
 
 
-def window_behind(
+def window_after(
     parameters: PageParameters, starting_after: UUID | int | str | None = None
 ) -> Window:
-    """Return the part of a list behind a row; the page that is named, without one."""
+    """Return the part of a list after a row; the page that is named, without one."""
     offset = (parameters.page - 1) * parameters.page_size
     return Window(parameters.page_size, offset, starting_after)
 
@@ -236,8 +236,8 @@ def listed_from_place(request: Request, part: Part) -> Response:
     return _linked(request, part, part.next)
 
 
-def listed_behind(request: Request, part: Part, window: Window) -> Response:
-    """Answer a part of a list; one behind a row links to the part behind its own last row."""
+def listed_after(request: Request, part: Part, window: Window) -> Response:
+    """Answer a part of a list; one after a row links to the part after its own last row."""
     if window.starting_after is None:
         return listed(request, part)
     return _linked(request, part, str(part.rows[-1]["id"]) if part.has_more else None)

@@ -78,7 +78,7 @@ class ManagedSwapEndpoints:
         self._pay = pay
 
     async def list_all(self, request: Request, context: Context) -> Response:
-        return await self._swaps.list_behind(request, await self._as_app(request, context))
+        return await self._swaps.list_after(request, await self._as_app(request, context))
 
     async def list_states(self, request: Request, context: Context) -> Response:
         return await self._swaps.list_states(request, await self._as_app(request, context))

@@ -16,7 +16,7 @@ from swap_api.management.http.organizations import (
     json_response,
     listed_from_place,
     read,
-    window_behind,
+    window_after,
 )
 from swap_api.management.http.parameters import (
     MessagesParameters,
@@ -91,7 +91,7 @@ class WebhookEndpoints:
             webhook_id,
             # A notifier of an earlier version refuses unknown members.
             parameters.model_dump(exclude_defaults=True, include=MESSAGE_FILTERS),
-            window_behind(parameters, parameters.starting_after),
+            window_after(parameters, parameters.starting_after),
             actor=actor_of(context),
         )
         return listed_from_place(request, part)

@@ -192,7 +192,7 @@ class Listing(NamedTuple):
     facts: type[SQLModel]
     rows: Statement
     total: Statement
-    rows_behind: Statement | None = None  # a part behind a row costs the same at any depth
+    rows_after: Statement | None = None  # a part after a row costs the same at any depth
 
     @classmethod
     def of(
@@ -200,28 +200,28 @@ class Listing(NamedTuple):
         facts: type[SQLModel],
         query: Select[Any],
         *,
-        behind: ColumnElement[bool] | None = None,
+        after: ColumnElement[bool] | None = None,
     ) -> Listing:
         """Return the list of a query's rows.
 
         :param query: selects the columns of `facts`, in the order of the list.
-        :param behind: whether a row stands behind the one that `starting_after` names.
+        :param after: whether a row comes after the one that `starting_after` names.
         """
         part = query.limit(bindparam("limit")).offset(bindparam("offset"))
         counted: Select[Any] = query.order_by(None).with_only_columns(literal_column("1"))
         text = f"SELECT count(*) FROM ({text_of(counted)} LIMIT {COUNTED_MAX}) AS counted"
-        if behind is None:
+        if after is None:
             return cls(facts, statement_of(part), sql(text))
-        rows_behind = query.where(behind).limit(bindparam("limit"))
-        return cls(facts, statement_of(part), sql(text), statement_of(rows_behind))
+        rows_after = query.where(after).limit(bindparam("limit"))
+        return cls(facts, statement_of(part), sql(text), statement_of(rows_after))
 
     async def part(self, engine: Engine, values: Mapping[str, Any], window: Window) -> Part:
         async with reading(engine) as connection:
             # One row more shows whether another part follows.
             bounds: dict[str, Any] = {"limit": window.limit + 1, "offset": window.offset}
             statement = self.rows
-            if self.rows_behind is not None and window.starting_after is not None:
-                statement = self.rows_behind
+            if self.rows_after is not None and window.starting_after is not None:
+                statement = self.rows_after
                 bounds = {"limit": window.limit + 1, "starting_after": window.starting_after}
             rows, [(total,)] = await connection.ask(
                 (statement, {**values, **bounds}), (self.total, values)

@@ -103,7 +103,7 @@ KEYS: Final = Listing.of(
     _KEYS.where(col(ApiKeyTable.app_id) == bindparam("app_id")).order_by(
         col(ApiKeyTable.created_at).desc(), col(ApiKeyTable.id)
     ),
-    behind=exists().where(
+    after=exists().where(
         col(_START.id) == bindparam("starting_after"),
         col(_START.app_id) == bindparam("app_id"),
         or_(

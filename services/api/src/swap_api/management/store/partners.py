@@ -144,7 +144,7 @@ CHANGES: Final = Listing.of(
     select(*columns_of(ChangeFacts, AuditEntryTable))
     .where(col(AuditEntryTable.partner_id) == bindparam("partner_id"))
     .order_by(col(AuditEntryTable.id).desc()),
-    behind=col(AuditEntryTable.id) < bindparam("starting_after"),
+    after=col(AuditEntryTable.id) < bindparam("starting_after"),
 )
 
 

@@ -153,8 +153,8 @@ class SwapEndpoints:
             raise forbidden("A publishable key lists swaps by address only; send an address")
         return _listed(await self._list_swaps(wanted), wanted, request)
 
-    async def list_behind(self, request: Request, context: Context) -> Response:
-        """Answer the list of members, which may begin behind a swap."""
+    async def list_after(self, request: Request, context: Context) -> Response:
+        """Answer the list of members, which may begin after a swap."""
         parameters = parse_query(ManagedListParameters, request.query)
         wanted = self._filter(
             parameters, parameters.address, context, starting_after=parameters.starting_after
