@@ -328,8 +328,8 @@ class Client:
             attempts += 1
             try:
                 request = call.request()
-                answer = self._http.request(**self._cached.naming(request))
-                return call.read(self._cached.fresh(request, answer))
+                answer = self._http.request(**self._cached.add_etag(request))
+                return call.read(self._cached.resolve_unchanged(request, answer))
             except (httpx.TransportError, SwapError) as error:
                 failure = as_failure(error)
             pause = self._retries.pause_after(attempts, failure, random.random)

@@ -19,7 +19,7 @@ class CachedAnswers:
         self._answers: OrderedDict[str, httpx.Response] = OrderedDict()
         self._turn = threading.Lock()
 
-    def naming(self, request: dict[str, Any]) -> dict[str, Any]:
+    def add_etag(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the request with `If-None-Match`, if its answer is cached."""
         known = self._answers.get(_cache_key(request))
         if known is None:
@@ -27,7 +27,7 @@ class CachedAnswers:
         headers = {**request["headers"], "If-None-Match": known.headers["etag"]}
         return {**request, "headers": headers}
 
-    def fresh(self, request: dict[str, Any], answer: httpx.Response) -> httpx.Response:
+    def resolve_unchanged(self, request: dict[str, Any], answer: httpx.Response) -> httpx.Response:
         """Return the answer, or the cached one that it confirms (304)."""
         key = _cache_key(request)
         with self._turn:
