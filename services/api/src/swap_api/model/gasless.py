@@ -140,34 +140,33 @@ def windowed(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
 
 
 def status_of(
-    swap: GaslessSwap, held: Submission | None, request: SignRequest | None, now: datetime
+    swap: GaslessSwap, newest: Submission | None, request: SignRequest | None, now: datetime
 ) -> AuthorizationStatus | None:
     """Return the public status; None while no signature was requested.
 
-    :param held: the newest submission.
+    :param newest: the newest accepted signature, which the settler may not have reported yet.
     :param request: the last request for a signature.
     """
     known = swap.authorization
-    if held is not None and (known is None or known.submission < held.submission):
+    if newest is not None and (known is None or known.submission < newest.submission):
         return AuthorizationStatus.INITIATED
-    newest = known
-    if request is not None and request.submission is None and not _is_busy(swap, held, now):
+    if request is not None and request.submission is None and not _is_busy(swap, newest, now):
         if request.is_refused:
             return AuthorizationStatus.REJECTED
-        if newest is None:
+        if known is None:
             has_lapsed = request.valid_before <= now.timestamp()
             return AuthorizationStatus.EXPIRED if has_lapsed else AuthorizationStatus.INITIATED
-    return None if newest is None else newest.status
+    return None if known is None else known.status
 
 
-def accepts_another(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
+def accepts_another(swap: GaslessSwap, newest: Submission | None, now: datetime) -> bool:
     """Whether a signature may come: none is in progress, nor spent before its end."""
-    return not _is_busy(swap, held, now)
+    return not _is_busy(swap, newest, now)
 
 
-def _is_busy(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
+def _is_busy(swap: GaslessSwap, newest: Submission | None, now: datetime) -> bool:
     known = swap.authorization
-    if held is not None and (known is None or known.submission < held.submission):
+    if newest is not None and (known is None or known.submission < newest.submission):
         return True
     if known is None or known.status is AuthorizationStatus.EXPIRED:
         return False
@@ -180,7 +179,7 @@ def _is_busy(swap: GaslessSwap, held: Submission | None, now: datetime) -> bool:
 
 
 def steps_of(
-    swap: GaslessSwap, deposit: StepStatus, held: Submission | None, now: datetime
+    swap: GaslessSwap, deposit: StepStatus, newest: Submission | None, now: datetime
 ) -> Steps:
     """Return how far signing and publishing are, given how far the deposit is."""
     known = swap.authorization
@@ -191,9 +190,9 @@ def steps_of(
         return Steps(StepStatus.COMPLETED, StepStatus.COMPLETED)
     if deposit is StepStatus.IN_PROGRESS:
         return Steps(StepStatus.COMPLETED, StepStatus.IN_PROGRESS)
-    if not _is_busy(swap, held, now):
+    if not _is_busy(swap, newest, now):
         return Steps(StepStatus.ACTION_REQUIRED, StepStatus.PENDING, detail)
-    has_news = known is not None and (held is None or known.submission >= held.submission)
+    has_news = known is not None and (newest is None or known.submission >= newest.submission)
     if has_news and known is not None and known.status not in IN_PROGRESS:
         return Steps(StepStatus.FAILED, StepStatus.PENDING, detail)
     return Steps(StepStatus.COMPLETED, StepStatus.IN_PROGRESS)

@@ -118,11 +118,11 @@ class PostgresSignRequests:
             )
             swap = to_gasless(locked.gasless)
             row = rows.one_or_none()
-            held = None if row is None else Submission(row.submission, row.valid_before)
-            if swap is None or not accepts_another(swap, held, now):
+            newest = None if row is None else Submission(row.submission, row.valid_before)
+            if swap is None or not accepts_another(swap, newest, now):
                 return False
             known = 0 if swap.authorization is None else swap.authorization.submission
-            submission = 1 + max(known, 0 if held is None else held.submission)
+            submission = 1 + max(known, 0 if newest is None else newest.submission)
             values = {**_key(request), "submission": submission}
             connection.post(SUBMIT_SIGN_REQUEST, values)
             add_to_outbox(connection, [message(submission)])

@@ -98,8 +98,8 @@ class AuthorizeDeposit:
         observe.authorization_accepted(swap_id, swap.network, request.standard.value)
 
     async def _check_turn(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> None:
-        held = await self._requests.submitted(swap_id)
-        if not accepts_another(swap, held, self._clock()):
+        newest = await self._requests.submitted(swap_id)
+        if not accepts_another(swap, newest, self._clock()):
             raise already_submitted()
         if stored.rendered.step_status != STEP_WAITS:
             raise ApiRefusal(

@@ -38,13 +38,13 @@ class ReadAuthorization:
         stored = await self._read_caught_up.by_id(caller, swap_id)
         if stored.gasless is None:
             raise not_requested()
-        held = await self._requests.submitted(swap_id)
+        newest = await self._requests.submitted(swap_id)
         request = await self._requests.latest(swap_id)
-        status = status_of(stored.gasless, held, request, self._clock())
+        status = status_of(stored.gasless, newest, request, self._clock())
         if status is None:
             raise not_requested()
         known = stored.gasless.authorization
-        is_old = known is None or (held is not None and known.submission < held.submission)
+        is_old = known is None or (newest is not None and known.submission < newest.submission)
         heads = await self._heads.current()
         return self._rendering.authorization(
             status, None if is_old else known, heads.get(stored.gasless.network)

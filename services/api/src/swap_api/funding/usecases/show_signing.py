@@ -75,6 +75,6 @@ class ShowSigning:
         return self._rendering.sign_steps(stored, steps, draft.relayed)
 
     async def _steps(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> Steps:
-        held = await self._requests.submitted(swap_id)
+        newest = await self._requests.submitted(swap_id)
         deposit = StepStatus(stored.rendered.step_status)
-        return steps_of(swap, deposit, held, self._clock())
+        return steps_of(swap, deposit, newest, self._clock())
