@@ -38,7 +38,7 @@ CONTRACTS_INTERVAL = timedelta(minutes=5)
 
 
 class Lane:
-    """The use cases of one lane, for one term: the next holder starts without this state."""
+    """The use cases of one lane, made anew each time this process gets the lease."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Lane:
         self._screening = screening
         self._clock = service.clock
         retired = {checksum_address(signer) for signer in group.retired_signers}
-        # One that takes nothing new still signs for the nonces it has handed out.
+        # A retired signer takes no new payments, and still signs for the nonces it has handed out.
         self._slots_max = 0 if name.signer in retired else group.payout_slots_max
         self._store = PostgresLaneStore(service.engine, name)
         self._sweeps = PostgresLaneSweeps(service.engine, name)
@@ -143,6 +143,7 @@ class Lane:
             result_listener=self._sent_attempts,
             calls=self._calls,
             fee_cap=self._chain.network.max_fee_per_gas,
+            # Sweeps use at most half of the slots; the others are left to payments.
             in_flight_max=(self._slots_max + 1) // 2,
             sweeps_max=self._group.payout_batch_max,
         )
@@ -190,6 +191,7 @@ class Lane:
             chain=self._chain.reader,
             proofs=self._chain.proofs,
             signer=self._name.signer,
+            # Not _slots_max: a retired signer may have had so many in flight.
             slots_max=self._group.payout_slots_max,
         )
 

@@ -75,7 +75,7 @@ def mark_relay_broadcast(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
 def end_relay(
     swap: Swap, intent_id: UUID, trigger: AuthorizationTrigger, *, at: datetime, because: str
 ) -> Changes:
-    """Return what it changes that nothing signed can deposit any more, and nothing will be."""
+    """Return the changes when no signed transaction can deposit, and none will be signed."""
     relay = swap.intents.get(intent_id)
     if relay is None or relay.state is IntentState.CONFIRMED:
         return NOTHING
@@ -121,9 +121,10 @@ def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactSt
 
 
 def without_idle_relay(done: SettledStep) -> SettledStep:
-    """Return it without a signature that nothing was signed for, once the swap has its money.
+    """Return the step with an idle signature ended, once the swap has its money.
 
-    It would take the money a second time. A part is not enough: anyone can send a part.
+    Idle: no transaction for it can be mined. A later one would take the money a second time. A part
+    of the money is not enough: anyone can send a part.
     """
     swap, relay = done.swap, done.swap.relay
     if relay is None or not relay.is_revocable:

@@ -30,8 +30,9 @@ from swap_settler.settling.usecases.settle_deposits import key_of
 class Order:
     """The operator's order: the listed balance, the recipient, and the reason."""
 
-    balance_id: int
-    base_units: int  # as listed: another balance than the one looked at is not paid
+    balance_id: int  # of a claimable balance, or of a partner fee
+    # A claimable balance is paid whole, as listed; of a partner fee it may be a part.
+    base_units: int
     to_address: str
     by: str
     reason: str

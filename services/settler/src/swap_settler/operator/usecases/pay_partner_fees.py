@@ -1,4 +1,4 @@
-"""Pays what an operator orders of what is owed to an app, once, to the address they were given."""
+"""Pays an app its fees, or a part of them, once. An operator's order names amount and address."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ class PayPartnerFees:
         """Return what is to be paid. What else is owed, as of swaps since, stays so."""
         asset = await work.asset_of_fee(order.balance_id)
         if asset is not None:
-            await work.lock_inventory({asset})  # before the account, as everywhere
+            # Before the account: the order of locks in the README.
+            await work.lock_inventory({asset})
         fee = await work.lock_fee(order.balance_id)
         owed = 0 if fee is None else fee.base_units
         if fee is None or not 0 < order.base_units <= owed:
@@ -98,6 +99,9 @@ class PayPartnerFees:
 
 
 def _paid_id(fee: PartnerFee) -> int:
-    """Follow from what was paid before: a database that forgot the last payment has its id."""
+    """Derive the id from the total paid before.
+
+    A restored database that lacks the last payment derives the same id, which the Treasury refuses.
+    """
     leg = f"{fee.network}/{fee.token}/{fee.paid_base_units}"
     return intent_id(fee.app_id, IntentKind.PARTNER_FEE.value, leg)

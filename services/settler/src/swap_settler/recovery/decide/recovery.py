@@ -256,7 +256,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A payment of a swap that the ledger has, and has as unpaid."""
+    """A payment by a Treasury that nothing explains, with its swap where that is known."""
 
     swap_id: UUID | None
     kind: str  # UNKNOWN: of no swap or deposit that is known

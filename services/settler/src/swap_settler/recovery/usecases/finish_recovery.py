@@ -29,9 +29,9 @@ NEW_EVIDENCE: Final = (
 
 
 class FinishRecovery:
-    """An operator answers for it that no forgotten payment can be made once more.
+    """End a recovery before `ProveRecovery` has proven it, by an operator's order.
 
-    What is known to be paid stays held all the same.
+    Payments that are known to be made stay held.
     """
 
     def __init__(self, recoveries: PostgresRecoveries) -> None:
@@ -59,7 +59,10 @@ class FinishRecovery:
         return await self._recoveries.retained_holds()
 
     async def list_forgotten(self, before: datetime) -> Sequence[Forgotten]:
-        """Return the payments that nothing explains: with their swaps, where those are known."""
+        """Return the payments that nothing explains: with their swaps, where those are known.
+
+        :param before: the beginning of the recovery: only older swaps are searched.
+        """
         unexplained = await self._recoveries.unexplained()
         if not unexplained:
             return []
@@ -73,8 +76,8 @@ class FinishRecovery:
     async def require_open(self, id: int, *, evidence: int | None) -> Recovery:
         """
         :param id: as it was shown: another one that began meanwhile stays open.
-        :param evidence: how much was known of it; None: whatever is known now.
-        :raises Refused: when it is not open, or more is known of it.
+        :param evidence: its count of evidence, as the operator saw it; None: any count.
+        :raises Refused: when it is not open, or there is new evidence.
         """
         found = await self._recoveries.find()
         if found is None or found.id != id or found.ended is not None:
