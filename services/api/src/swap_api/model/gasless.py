@@ -14,8 +14,8 @@ from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.catalogue import Network
 from swap_domain.gasless import RELAY_TIME_MIN, SIGNED_FOR, Gasless, GaslessStandard
 
-# What is signed stays the same, byte for byte, while at least so much of its time is left.
 SIGNER_UNKNOWN: Final = "Connect the wallet that will sign, or pass source_address"
+# What is signed stays the same, byte for byte, while at least so much of its time is left.
 RENEWED_BEFORE: Final = timedelta(seconds=60)
 IN_PROGRESS: Final = (
     AuthorizationStatus.INITIATED,

@@ -10,7 +10,7 @@ from uuid import UUID
 class Claim:
     """The right to answer a request with an idempotency key."""
 
-    app_id: UUID  # or who else owns the key: see `domain.keys.idempotency_owner`
+    app_id: UUID  # or who else owns the key: see `model.keys.idempotency_owner`
     key: str
     body_hash: bytes
     token: UUID

@@ -44,6 +44,7 @@ class ReadAuthorization:
         if status is None:
             raise not_requested()
         known = stored.gasless.authorization
+        # The settler's report may be about an earlier submission.
         is_old = known is None or (newest is not None and known.submission < newest.submission)
         heads = await self._heads.current()
         return self._rendering.authorization(

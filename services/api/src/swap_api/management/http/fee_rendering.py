@@ -9,7 +9,8 @@ from swap_api.management.decide.app_fees import FeeBalance, FeeEntry
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.stored_amounts import amount_members, symbol_or_address
 
-ENDED: Final = {"confirmed": "completed", "dead": "failed"}  # states of the settler's payment
+# The settler's last states of a payment, and their public names.
+ENDED: Final = {"confirmed": "completed", "dead": "failed"}
 
 
 def render_balance(balance: FeeBalance, public: PublicCatalogue) -> Mapping[str, Any]:
@@ -36,6 +37,7 @@ def render_entry(entry: FeeEntry, public: PublicCatalogue) -> Mapping[str, Any]:
         "to_address": entry.to_address,
         "transaction_hash": entry.transaction_hash,
         "transaction_url": _url(entry, public),
+        # None: an earned fee has no payment.
         "status": entry.state and ENDED.get(entry.state, "pending"),
     }
 

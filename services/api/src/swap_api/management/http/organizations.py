@@ -35,8 +35,6 @@ from swap_api.management.usecases.manage_keys import IssuedKey, ManageKeys
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.model.members import Actor
 
-# A secret is shown once: nothing on the way keeps it.
-
 PLACES: Final = ("page", "starting_after")
 
 
@@ -199,6 +197,7 @@ async def read(model: type[Model], request: Request) -> Model:
 
 
 def json_response(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Response:
+    # A secret is shown once: nothing on the way may store it.
     return enveloped(orjson.dumps(content), NO_STORE if is_secret else {})
 
 

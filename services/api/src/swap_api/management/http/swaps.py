@@ -46,7 +46,7 @@ from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapMod
 from swap_contracts.public.pay import PayLinkModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
-# Without the refusals of idempotency keys and of bodies: those are added to every endpoint.
+# Without the refusals of idempotency keys and of bodies: `http/openapi.py` adds those.
 MANAGED_CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
     ErrorCode.PAYOUTS_PAUSED,
@@ -170,6 +170,8 @@ def managed_swap_endpoints(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
                 query=ManagedListParameters,
             ),
             is_live=True,
+            # A stream runs the list's query each second, and a filter may read many rows.
+            # The weight is the endpoint's: a request without a stream counts as much.
             weight=LOOKS_MAX,
         ),
         post_endpoint(

@@ -76,7 +76,7 @@ class JsonRendering:
         self._public = public
 
     def new_swap(self, request: SwapRequested) -> SwapRow:
-        """Return row 0: the settler's first message about the swap, in advance."""
+        """Return the row at sequence 0: the settler's first message about the swap, in advance."""
         members = request.__dict__
         values = {name: members[name] for name in TERMS}
         values |= FIRST

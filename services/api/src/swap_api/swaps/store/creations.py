@@ -1,4 +1,4 @@
-"""New swaps, many to a commit: row 0, the message to the settler and the answer together."""
+"""New swaps, many to a commit: the row at sequence 0, the message to the settler, the answer."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ CLAIM_COLUMNS: Final = ("claim_app_id", "claim_key", "claim", "answered_id", "an
 class PostgresCreations:
     """One commit at a time, and one statement each: what came meanwhile is the next.
 
-    Two at a time would be twice as many and half as large, and most of what one costs is its own.
+    Two at a time would be twice as many and half as large; most of a commit's cost does not depend
+    on its size.
     """
 
     def __init__(self, engine: Engine, *, batch_max: int = 128) -> None:
@@ -171,6 +172,7 @@ def _reason(new: NewSwap, held: set[UUID], own: set[str]) -> Exception:
     if new.claim is not None and new.claim.token not in held:
         return in_progress()
     named = own.intersection(_addresses(new))
+    # What remains is the unique sequence number: it is drawn at random.
     return NamesOwnAddress(frozenset(named)) if named else SequenceNumberTaken()
 
 
