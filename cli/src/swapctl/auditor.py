@@ -25,6 +25,7 @@ class Auditor:
         :raises RequestFailed: when the query cannot be answered.
         """
         try:
+            # None: with an empty sequence psycopg would read a % in the query as a placeholder.
             return self._connection.execute(query, values or None).fetchall()
         except psycopg.Error as error:
             raise RequestFailed(f"the database refused the query: {error}".strip()) from error

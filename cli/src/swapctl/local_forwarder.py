@@ -11,7 +11,7 @@ from typing import Any, Final
 import httpx
 from standardwebhooks import Webhook
 
-TIMEOUT_SECONDS: Final = 15  # as the service waits
+TIMEOUT_SECONDS: Final = 15  # the notifier's default `attempt_timeout`
 ERROR_LENGTH_MAX: Final = 200
 
 
@@ -65,6 +65,7 @@ class LocalForwarder:
             "content-type": "application/json",
             "user-agent": "swapctl-listen",
             "webhook-event-type": message["event_type"],
+            # Both families, as the notifier sends them: for Standard Webhooks and for svix.
             **{f"webhook-{name}": value for name, value in signed.items()},
             **{f"svix-{name}": value for name, value in signed.items()},
         }

@@ -22,7 +22,11 @@ def check_invariants(
     context: typer.Context,
     *,
     queries: Annotated[
-        Path, typer.Option(help="A file of queries, each below `-- name: …`; a row is a violation.")
+        Path,
+        typer.Option(
+            help="A file of queries, each below `-- name: …`; a row is a violation. "
+            "The default is found from the root of a checkout."
+        ),
     ] = QUERIES,
     as_json: Json = False,
 ) -> None:

@@ -1,4 +1,7 @@
-"""Webhook endpoints and their messages."""
+"""Webhook endpoints and their messages.
+
+Commands that call the notifier need an operator; the others also work for members.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The schema of the release v0.1.0. It is the first revision: nothing goes below it."""
+"""The schema of v0.1.0, with the revision that the release ended with.
+
+No earlier revision exists (decision 0101).
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Making sure that all topics are there."""
+"""Creates missing topics, and reports whether their partitions have leaders."""
 
 from __future__ import annotations
 

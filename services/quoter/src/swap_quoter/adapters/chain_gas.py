@@ -20,14 +20,18 @@ class DataFeeReader(Protocol):
 
 
 class ChainGas:
-    """A rollup's fee for bytes is shared out over the gas of the smallest transaction.
+    """The price of a network's gas, with a rollup's fee for bytes in it.
 
-    So every transaction pays at least for its bytes, by the price of its gas alone.
+    The fee is divided by the gas of the smallest transaction. So every transaction pays at least
+    for its bytes, by the price of its gas alone.
     """
 
     def __init__(
         self, reader: EvmState, data_fee: DataFeeReader | None = None, *, units_min: int = 1
     ) -> None:
+        """
+        :param units_min: the gas of the service's smallest transaction on the network.
+        """
         self._reader = reader
         self._data_fee = data_fee
         self._units_min = units_min
