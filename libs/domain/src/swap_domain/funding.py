@@ -1,4 +1,7 @@
-"""The ways in which a user may fund a swap, by their names in messages."""
+"""How a user may fund a swap, with the names of `swap_contracts.quoting.FundingMethod`.
+
+docs/ways-in.md explains each.
+"""
 
 from __future__ import annotations
 
