@@ -18,6 +18,8 @@ Generated from `libs/contracts/src/swap_contracts` by `make generate`. Every mes
 (`message_id`, `type`, `key`, `occurred_at`, `trace_id`) around a body. Messages of one key arrive
 in order; a body that can change carries a version, and a consumer ignores one that is not newer.
 Amounts are decimal digits in base units. Twelve partitions each.
+
+The decision and the SQL of each: [architecture.md](architecture.md#one-swap).
 """
 
 
