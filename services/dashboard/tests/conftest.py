@@ -6,7 +6,7 @@ import pytest
 
 from services.dashboard.tests.shop import Api, Dashboard, an_api
 from swap_runtime.postgres.sql import sql
-from tests.plugins.postgres import Database, emptying
+from tests.plugins.postgres import Database, PostgresServer, created_database, emptying
 
 TABLES = (
     "account, membership, session, sign_in_link, sign_in_failure, second_factor, recovery_code, "
@@ -15,7 +15,14 @@ TABLES = (
 ADDRESS = "http://dashboard.test"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def database(postgres_server: PostgresServer, template: Database) -> Iterator[Database]:
+    """Return one database for all modules: the api that uses it takes seconds to start."""
+    with created_database(postgres_server, "test_dashboard", template.name) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
 def api(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with an_api(database, tmp_path_factory.mktemp("api")) as made:
         yield made
