@@ -23,8 +23,9 @@ GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate
 	tools/generate_faults.py tools/generate_reliability.py tools/generate_rules.py tools/generate_dashboards.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
-# Two processes, each with servers of its own; the tests of a file stay together, in their order.
-PARALLEL := --numprocesses=2 --dist=loadfile
+# Processes with servers of their own; the tests of a file stay together, in their order. Connected tests
+# wait for a third of their time: three processes use two cores.
+PARALLEL := --dist=loadfile --numprocesses
 
 JOURNEYS := $(wildcard tests/e2e/test_*.py)
 
@@ -71,7 +72,7 @@ cluster-down: install-python  ## End it and remove its data; binaries and images
 ##@ Test
 # Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
 STAGES := check lint-openapi test-evm test-unit test-integration test-sdk test-e2e test-faults
-SLOW_STAGES := test-stack test-observability test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
+SLOW_STAGES := test-slow test-stack test-observability test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
 
 test: install install-sdk install-node-tools  ## Every stage that CI demands, with its time
 	@MAKE="$(MAKE)" tools/stages $(STAGES)
@@ -80,13 +81,17 @@ test-all: install install-sdk install-node-tools  ## The same, then what takes h
 	@MAKE="$(MAKE)" tools/stages $(STAGES) $(SLOW_STAGES)
 
 test-unit: install-python  ## No server, no network
-	$(PYTEST) $(PARALLEL) -m "not connected and not e2e"
+	$(PYTEST) $(PARALLEL)=2 -m "not connected and not e2e"
 
 test-integration: install  ## PostgreSQL, Valkey, a broker, chains
-	$(PYTEST) $(PARALLEL) -m "connected and not e2e"
+	$(PYTEST) $(PARALLEL)=3 -m "connected and not e2e and not slow"
 
 test-e2e: install install-sdk install-node-tools $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
-	$(PYTEST) $(JOURNEYS)
+	$(PYTEST) -m "not slow" $(JOURNEYS)
+
+test-slow: install install-sdk install-node-tools $(SDK)  ## Tests of both stages that wait or restart for ten seconds and more
+	$(PYTEST) $(PARALLEL)=3 -m "connected and not e2e and slow"
+	$(PYTEST) -m slow $(JOURNEYS)
 
 test-kafka: export BROKER := kafka
 test-kafka: install  ## The journeys that depend on the broker, on Apache Kafka
@@ -119,7 +124,7 @@ test-observability: install  ## Break a stack: alerts fire and end in a real Pro
 	$(PYTEST) -rs tests/observability
 
 test-cluster: install  ## Overlays on a real API server, upgrades, drains and kills in pods (root; Go once)
-	$(PYTEST) $(PARALLEL) deploy/k8s/tests/unit deploy/monitoring/tests/unit
+	$(PYTEST) $(PARALLEL)=2 deploy/k8s/tests/unit deploy/monitoring/tests/unit
 	$(PYTEST) -rPs --durations=0 --durations-min=1 deploy/cluster/tests/cluster
 
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
@@ -252,4 +257,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-slow test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -22,7 +22,7 @@ from tests.plugins.invariants import make_views, violations
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 CHAIN_ID = 31399  # not the id of a chain of the stack
 LAG_MAX = 4

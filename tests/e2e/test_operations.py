@@ -77,6 +77,7 @@ def open_swaps(stack: Stack, network: str) -> int:
         return count_open_swaps(auditor, network)
 
 
+@pytest.mark.slow
 class TestDraining:
     async def test_ends_swaps_under_way_and_takes_no_new_ones(
         self, stack: Stack, outside: Outside

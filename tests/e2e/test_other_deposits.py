@@ -53,6 +53,7 @@ async def sent_back(outside: Outside, swap_id: str, address: str, *, transaction
 
 
 class TestAmounts:
+    @pytest.mark.slow
     async def test_too_little_goes_back_at_the_deadline(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -68,6 +69,7 @@ class TestAmounts:
         assert 0 < got < BELOW_MINIMUM
 
     @pytest.mark.fault("M6")
+    @pytest.mark.slow
     async def test_too_little_fails_at_the_deadline_and_is_claimable_without_an_address(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -101,6 +103,7 @@ class TestAmounts:
         assert await claims_of(stack, shown["id"]) == []
 
 
+@pytest.mark.slow
 class TestLateDeposits:
     async def test_after_the_quote_has_expired_is_swapped_at_another(
         self, stack: Stack, outside: Outside

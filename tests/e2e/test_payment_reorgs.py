@@ -98,6 +98,7 @@ class TestAnOutput:
         assert outputs == [sent]
 
 
+@pytest.mark.slow
 class TestARefund:
     @pytest.mark.fault("R7")
     async def test_r7_that_is_dropped_stays_pending_until_it_is_final(

@@ -15,6 +15,7 @@ from tests.plugins.stack import Stack
 from tests.support.otlp import Collector, ReceivedSpan, collecting
 from tests.support.waiting import until_true_here
 
+pytestmark = pytest.mark.slow  # every service is restarted twice
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
 WEBHOOKS = 3

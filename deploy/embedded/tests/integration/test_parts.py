@@ -150,6 +150,7 @@ async def test_a_chain_continues_after_a_restart(workshop: Workshop) -> None:
     await second.stop()
 
 
+@pytest.mark.slow
 async def test_a_chain_is_recognised_after_five_restarts_and_a_kill(workshop: Workshop) -> None:
     chain, root, file = CHAINS[2], workshop.places.root, workshop.places.deployment_file
 

@@ -86,6 +86,7 @@ async def deploy_verified(rehearsal: Rehearsal) -> str:
     return entry
 
 
+@pytest.mark.slow
 async def test_network_is_added_by_the_documented_commands(
     rehearsal: Rehearsal, deploy_with: Callable[[str], Deployment], database: Database
 ) -> None:
@@ -275,6 +276,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.slow
 async def test_contracts_that_differ_from_the_plan_are_refused(
     rehearsal: Rehearsal, deploy_with: Callable[[str], Deployment]
 ) -> None:

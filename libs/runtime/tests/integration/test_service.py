@@ -270,6 +270,7 @@ class TestWithKafka:
         await reader.dispose()
 
 
+@pytest.mark.slow
 class TestConsumersThatGetNoAnswers:
     """Requests with a lost response, and partitions without a leader, at the start."""
 

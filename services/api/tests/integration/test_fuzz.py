@@ -103,6 +103,7 @@ def running_api(database_url: str, valkey: Any, catalogue_file: Path) -> Iterato
         yield running_api
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_no_violation(running_api: RunningApi, tmp_path: Path) -> None:
     tenants = tmp_path / "tenants.json"
     tenants.write_text(json.dumps(running_api.tenants[:: -1 if int(SEED) % 2 else 1]))

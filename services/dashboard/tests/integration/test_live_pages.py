@@ -272,6 +272,7 @@ REFUND: Final = a_transaction("refund", asset=SOURCE, base_units=str(E18), to_ad
 
 
 class TestSwap:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("moving", "earlier", "network", "statuses"),
         [
@@ -350,6 +351,7 @@ class TestSwap:
         assert seen[0] == seen[1] == seen[2]
         assert seen[3] - seen[0] >= timedelta(minutes=5)
 
+    @pytest.mark.slow
     async def test_does_not_poll_while_its_tab_is_hidden(
         self, database: Database, site: Site, tmp_path: Path
     ) -> None:
