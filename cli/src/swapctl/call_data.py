@@ -1,4 +1,4 @@
-"""The bytes of the few contract calls that a plan prints."""
+"""The call data of the two contract calls that `swapctl treasury plan` prints."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Internal:
 
     def get(self, path: str, **query: str | None) -> Any:
         """
-        :raises Failed: with the message of the service.
+        :raises RequestFailed: with the message of the service.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
         return self._request("GET", path, params=parameters)
@@ -38,7 +38,7 @@ class Internal:
     def get_all(self, path: str, name: str, **query: str | None) -> list[dict[str, Any]]:
         """Return the rows of a list, of all of its pages.
 
-        :raises Failed: with the message of the service.
+        :raises RequestFailed: with the message of the service.
         """
         page = self.get(path, **query)
         rows: list[dict[str, Any]] = page[name]
@@ -49,7 +49,7 @@ class Internal:
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """
-        :raises Failed: with the message of the service.
+        :raises RequestFailed: with the message of the service.
         """
         return self._request("POST", path, json=body or {}, timeout=ORDER_TIMEOUT_SECONDS)
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+
+ADDRESSES: Final = ("address", "to_address", "from_address")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,13 @@ class SwapMarks:
     swap_id: str
     sequence_numbers: frozenset[int]
     transaction_hashes: frozenset[str]
+    deposit_addresses: frozenset[str]  # its own, once something was received there
 
     def search_terms(self) -> list[bytes]:
-        """Return byte strings; every message of the swap contains at least one."""
+        """Return byte strings; a message is looked at if it contains one of them."""
         numbers = [f'"sequence_number":{number}' for number in self.sequence_numbers]
-        return [text.encode() for text in (*numbers, *self.transaction_hashes)]
+        terms = (*numbers, *self.transaction_hashes, *self.deposit_addresses)
+        return [text.encode() for text in terms]
 
 
 def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
@@ -51,7 +55,14 @@ def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
         if transaction["transaction_hash"]
     }
     numbers = {body["sequence_number"] for body in bodies if "sequence_number" in body}
-    return SwapMarks(swap_id, frozenset(numbers), frozenset(hashes))
+    addresses = {
+        transaction["to_address"]
+        for body in bodies
+        if body.get("method") == "deposit_address"  # others receive at the Treasury
+        for transaction in body.get("transactions", ())
+        if transaction["type"] == "input"
+    }
+    return SwapMarks(swap_id, frozenset(numbers), frozenset(hashes), frozenset(addresses))
 
 
 def is_about_swap(row: OutboxMessage, marks: SwapMarks) -> bool:
@@ -62,11 +73,13 @@ def is_about_swap(row: OutboxMessage, marks: SwapMarks) -> bool:
     return (
         body.get("sequence_number") in marks.sequence_numbers
         or body.get("transaction_hash") in marks.transaction_hashes
+        # An assigned deposit address, a deposit to it, or its sweep.
+        or any(body.get(name) in marks.deposit_addresses for name in ADDRESSES)
     )
 
 
 def timeline(rows: Sequence[OutboxMessage]) -> list[dict[str, Any]]:
-    """Return the messages in the order of their commits, each with its distance from the first."""
+    """Return the messages by when their transactions began, with the time since the first."""
     ordered = sorted(rows, key=lambda row: (row.created_at, row.source, row.id))
     return [
         {

@@ -9,6 +9,7 @@ from swapctl.message_trail import OutboxMessage, collect_marks, is_about_swap, t
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SWAP_ID = "6b7e0a52-7a3c-4a4e-9d5a-3b8a5a0f7a01"
 OUTPUT_HASH = "0x" + "ab" * 32
+DEPOSIT_ADDRESS, RECEIVER = "0x" + "d1" * 20, "0x" + "ec" * 20
 
 
 def stored(body: dict[str, Any], **members: Any) -> OutboxMessage:
@@ -32,9 +33,20 @@ CHANGED = stored(
     {
         "sequence": 4,
         "status": "completed",
+        "method": "deposit_address",
         "transactions": [
-            {"type": "input", "status": "completed", "transaction_hash": None},
-            {"type": "output", "status": "completed", "transaction_hash": OUTPUT_HASH},
+            {
+                "type": "input",
+                "status": "completed",
+                "transaction_hash": None,
+                "to_address": DEPOSIT_ADDRESS,
+            },
+            {
+                "type": "output",
+                "status": "completed",
+                "transaction_hash": OUTPUT_HASH,
+                "to_address": RECEIVER,
+            },
         ],
     },
     created_at=NOW + timedelta(milliseconds=250),
@@ -54,6 +66,23 @@ class TestBelongs:
         assert is_about_swap(REQUESTED, marks)
         assert is_about_swap(a_movement(sequence_number=123), marks)
         assert is_about_swap(a_movement(transaction_hash=OUTPUT_HASH), marks)
+
+    def test_selects_messages_with_the_swaps_deposit_address(self) -> None:
+        marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
+        assigned = stored({"address": DEPOSIT_ADDRESS}, key="BASE_DEVNET")
+        rise = a_movement(to_address=DEPOSIT_ADDRESS, transaction_hash=None)
+        swept = a_movement(from_address=DEPOSIT_ADDRESS, to_address="0x7ea")
+
+        assert all(is_about_swap(row, marks) for row in (assigned, rise, swept))
+        assert not is_about_swap(a_movement(to_address=RECEIVER), marks)
+        assert DEPOSIT_ADDRESS.encode() in marks.search_terms()
+
+    def test_a_treasury_is_no_deposit_address(self) -> None:
+        direct = stored({**CHANGED.body, "method": "direct"})
+
+        marks = collect_marks(SWAP_ID, [REQUESTED, direct])
+
+        assert not is_about_swap(a_movement(to_address=DEPOSIT_ADDRESS), marks)
 
     def test_excludes_messages_of_other_swaps(self) -> None:
         marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])

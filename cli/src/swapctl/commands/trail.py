@@ -27,13 +27,18 @@ SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox WHERE ke
 ABOUT: Final = b"""
 SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
 WHERE created_at >= %s
-  AND topic IN ('deposit.changed.v1', 'payout.changed.v1', 'deposit.hinted.v1')
+  AND topic IN (
+    'deposit.changed.v1', 'payout.changed.v1', 'deposit.hinted.v1', 'deposit-target.assigned.v1'
+  )
   AND EXISTS (SELECT FROM unnest(%s::bytea[]) AS needle WHERE position(needle IN payload) > 0)
 """
 
 
 def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
-    """Show every message about a swap, in the order in which they were committed."""
+    """Show the messages about a swap, by when their transactions in the database began.
+
+    They name the swap, its sequence number, one of its transactions, or its own deposit address.
+    """
     with open_auditor(get_endpoints(context).auditor_url) as auditor:
         keyed = _keyed(auditor, str(swap_id))
         if not keyed:
