@@ -57,7 +57,9 @@ OVERVIEW: Final = Dashboard(
                 number("Halted signers", "sum(max by (network) (swap_settler_signer_halted))"),
                 number("Stopped networks", "sum(max by (network) (swap_settler_stopped))"),
                 number("In recovery", "max(swap_settler_in_recovery)"),
-                number("Latest webhook", "max(swap_notifier_overdue_oldest_seconds)", unit="s"),
+                number(
+                    "Oldest overdue webhook", "max(swap_notifier_overdue_oldest_seconds)", unit="s"
+                ),
                 number("Prices", "max(swap_quoter_prices)"),
             ),
         ),
@@ -474,7 +476,7 @@ ONE_SWAP: Final = Dashboard(
             "1. Creation and deposit",
             (
                 lines(
-                    "Create: response time",
+                    "Api: response time, all routes",
                     (quantile(0.5, "swap_api_answer_seconds"), "half"),
                     (quantile(0.99, "swap_api_answer_seconds"), "99 of 100"),
                     unit="s",

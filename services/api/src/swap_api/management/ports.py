@@ -33,8 +33,8 @@ class WebhookEndpoints(Protocol):
         ...
 
     async def order(self, endpoint_id: UUID, what: str, details: Row) -> Row:
-        """Have something done with an endpoint: `rotate`, `disable`, `enable`, `remove`, `test` or
-        `replay`.
+        """Have something done with an endpoint: `events`, `rotate`, `disable`, `enable`, `remove`,
+        `test` or `replay`.
 
         :raises ApiRefusal: when it cannot be done.
         """
@@ -49,7 +49,8 @@ class WebhookEndpoints(Protocol):
 
     async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
         """
-        :raises ApiRefusal: when it cannot be notified.
+        :raises NotFound: when there is no such endpoint.
+        :raises Invalid: when the window begins at no place of this list.
         """
         ...
 

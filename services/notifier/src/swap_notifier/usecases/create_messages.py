@@ -21,7 +21,8 @@ class CreateMessages:
         self, unit_of_work: PostgresUnitOfWork, render: Render, *, keep: timedelta, clock: Clock
     ) -> None:
         """
-        :param keep: an endpoint that was disabled less than this ago still gets messages.
+        :param keep: how long messages of a disabled endpoint are stored for a replay; they are
+            not sent.
         """
         self._unit_of_work = unit_of_work
         self._render = render

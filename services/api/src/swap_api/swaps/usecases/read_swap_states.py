@@ -15,7 +15,8 @@ from swap_api.swaps.usecases.stream_time import OPEN_FOR, Seconds, StreamTime
 from swap_runtime.errors import Unavailable
 
 LOOK_INTERVAL: Final = timedelta(seconds=1)
-LOOKS_MAX: Final = OPEN_FOR // LOOK_INTERVAL  # of one stream
+# Of one stream: what a request for one counts in the rate limit.
+LOOKS_MAX: Final = OPEN_FOR // LOOK_INTERVAL
 PAUSE_FACTOR: Final = 10  # a filter that reads many rows is looked up less often
 KEEP_ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"

@@ -99,8 +99,9 @@ class CloseSlots:
         self._last_number = final.number
 
     async def _track_unexplained_nonces(self, nonces: Sequence[int]) -> None:
-        """Halt the signer when consumed nonces stay without exactly one receipt of an attempt.
+        """Halt the signer when consumed nonces stay unexplained.
 
+        Each needs exactly one receipt of an attempt, with a receipt quorum where it paid nothing.
         Nodes lag or lie, or the key is used by another program.
         """
         observe.slots_unexplained(self._chain.network, self._signer, nonces)

@@ -105,7 +105,10 @@ class PostgresRecoveries:
         ]
 
     async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
-        """Return swaps that may still be paid out, or sent back, and are older, by id."""
+        """Return swaps that may still be paid out, or sent back, by id.
+
+        They are older, or an older deposit was attached to them.
+        """
         async with reading(self._engine) as connection:
             values = {"before": before, "after": after, "limit": limit}
             rows = await connection.execute(proof_statements.HELD_SWAPS, values)
