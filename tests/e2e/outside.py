@@ -400,6 +400,20 @@ class Outside:
         await until(has_ended, what=f"{swap_id} is one of {to}", within=within, every=every)
         return seen
 
+    async def with_hashes(self, swap_id: str) -> Mapping[str, Any]:
+        """Read until each transaction of a swap has its hash, and return the answer.
+
+        The transaction of coins at a deposit address is looked for after they are credited: a swap
+        may be completed before.
+        """
+
+        async def found() -> Mapping[str, Any] | None:
+            answer = await self.partner().read(swap_id)
+            hashes = [one["transaction_hash"] for one in answer["swap"]["transactions"]]
+            return answer if all(hashes) else None
+
+        return await until(found, what=f"each transaction of {swap_id} has its hash")
+
 
 def as_it_is(action: Mapping[str, Any]) -> TxParams:
     """Return the transaction of an action, unchanged."""

@@ -98,7 +98,8 @@ async def send(outside: Outside, way: str, wallet: str, user: User) -> Sent:
         steps.append(step)
         request = scanned(step["detail"]) if step["type"] == "manual_transfer" else step
         hashes.append(await WALLETS[wallet](user, rpc_url, request))
-    swap = (await outside.follow(swap_id))[-1]["swap"]
+    await outside.follow(swap_id)
+    swap = (await outside.with_hashes(swap_id))["swap"]
     received = await outside.balance(route.destination_network, route.destination_token, recipient)
     return Sent(action, steps, hashes, swap, received)
 
