@@ -23,6 +23,7 @@ from services.settler.tests.factories import (
     a_swap,
     signed,
 )
+from swap_contracts.public import change_causes as public
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import (
     PAYMENT_NAMES,
@@ -176,3 +177,7 @@ def test_a_change_of_a_swap_has_a_cause_and_no_other_has_one() -> None:
 
 def test_a_change_of_no_swap_gets_no_cause() -> None:
     assert NOTHING.with_cause(ChangeCause.REQUOTED) is NOTHING
+
+
+def test_each_cause_has_public_words() -> None:
+    assert list(public.CAUSE_TEXTS) == list(get_args(public.ChangeCause)) == list(ChangeCause)
