@@ -4,13 +4,21 @@ They are TypedDicts: a field that the service adds later is accepted and breaks 
 """
 
 import inspect
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, get_args
 
 from generating import write_or_check
 from pydantic.json_schema import models_json_schema
 
-from swap_contracts.public import authorizations, explaining, lookups, models, pay, transfers
+from swap_contracts.public import (
+    authorizations,
+    change_causes,
+    explaining,
+    lookups,
+    models,
+    pay,
+    transfers,
+)
 
 TARGET = "sdk/python/src/swap_sdk/models.py"
 HEAD = """\"\"\"What every answer holds. Generated from the public models by `make generate`.\"\"\"
@@ -28,7 +36,11 @@ PLAIN = {
     "object": "dict[str, Any]",
 }
 LINE_MAX = 100
-STATUSES = get_args(models.SwapStatus)
+# Closed sets of values that many clients name.
+ENUMS: Final[Mapping[tuple[str, ...], str]] = {
+    get_args(models.SwapStatus): "SwapStatus",
+    get_args(change_causes.ChangeCause): "ChangeCause",
+}
 
 
 def type_of(schema: Mapping[str, Any]) -> str:
@@ -36,8 +48,8 @@ def type_of(schema: Mapping[str, Any]) -> str:
         return name_of(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
         return " | ".join(dict.fromkeys(type_of(one) for one in schema["anyOf"]))
-    if tuple(schema.get("enum", ())) == STATUSES:
-        return "SwapStatus"
+    if name := ENUMS.get(tuple(schema.get("enum", ()))):
+        return name
     if values := schema.get("enum") or [schema[name] for name in ("const",) if name in schema]:
         return f"Literal[{', '.join(quoted(value) for value in values)}]"
     if schema.get("type") == "array":
@@ -61,6 +73,11 @@ def model_text(name: str, schema: Mapping[str, Any]) -> str:
         return f'{name_of(name)} = TypedDict(\n    "{name_of(name)}",\n    {{\n{body}    }},\n)\n'
     lines = [member_line(member, kind) for member, kind in members.items()]
     return f"class {name_of(name)}(TypedDict):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def enum_text(name: str, values: Iterable[str]) -> str:
+    lines = "".join(f"    {quoted(value)},\n" for value in values)
+    return f"{name} = Literal[\n{lines}]\n"
 
 
 def member_line(member: str, kind: str) -> str:
@@ -106,9 +123,9 @@ def page() -> str:
     }
     _, schema = models_json_schema([(model, "serialization") for model in found])
     definitions = schema["$defs"]
-    values = "".join(f"    {quoted(value)},\n" for value in STATUSES)
+    enums = "\n".join(enum_text(name, values) for values, name in ENUMS.items())
     texts = [model_text(name, definitions[name]) for name in in_order(definitions)]
-    return "\n\n".join([f"{HEAD}\nSwapStatus = Literal[\n{values}]\n", *texts])
+    return "\n\n".join([f"{HEAD}\n{enums}", *texts])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Write docs/states.md from the three status tables."""
+"""Write docs/states.md from the three status tables and the causes of changes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 from generating import write_or_check
 
+from swap_contracts.public.change_causes import CAUSE_TEXTS
 from swap_domain import authorization_status, lifecycle, transaction_status
 
 TARGET = "docs/states.md"
@@ -24,6 +25,11 @@ def diagram(table: Mapping[tuple[StrEnum, StrEnum], StrEnum], first: StrEnum) ->
     return "\n".join(lines)
 
 
+def causes() -> str:
+    rows = [f"| `{cause}` | {text} | {actor} |" for cause, (actor, text) in CAUSE_TEXTS.items()]
+    return "\n".join(["| Cause | What happened | Who acted |", "|---|---|---|", *rows])
+
+
 def page() -> str:
     swap = diagram(lifecycle.TRANSITIONS, lifecycle.Status.DEPOSIT_PENDING)
     transaction = diagram(
@@ -38,6 +44,9 @@ def page() -> str:
             f"## A swap\n\n{swap}\n",
             "A fact that moves no status (seen, sent, mined) spends a sequence all the same: the\n"
             "history then has two rows of one status.\n",
+            "### Causes\n\nAn event of `GET /api/v2/swaps/{swapId}/events` has the cause of the "
+            "change. It is null for a change by\nan earlier version of the settler.\n\n"
+            f"{causes()}\n",
             f"## A transaction of a swap\n\n{transaction}\n",
             "A deposit begins as `initiated`: it is seen before anybody decides about it.\n",
             f"## A gasless authorization\n\n{authorization}\n",

@@ -41,8 +41,9 @@ def swaps(database: Database) -> tuple[UUID, UUID]:
             names, values = ", ".join(row), ", ".join(f"%({name})s" for name in row)
             connection.execute(f"INSERT INTO settler.swap ({names}) VALUES ({values})", row)  # type: ignore[arg-type]
         connection.execute(
-            "INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at) "
-            "VALUES (%s, 1, NULL, 'user_transfer_pending', '2026-01-02')",
+            "INSERT INTO settler.swap_transition "
+            "(swap_id, sequence, from_status, to_status, at, cause) "
+            "VALUES (%s, 1, NULL, 'user_transfer_pending', '2026-01-02', 'swap_requested')",
             [second],
         )
     return first, second
@@ -82,7 +83,9 @@ class TestShow:
             "ls_transfer_pending",
             str(10**18),
         )
-        assert [row["to_status"] for row in found["transitions"]] == ["user_transfer_pending"]
+        assert [(row["to_status"], row["cause"]) for row in found["transitions"]] == [
+            ("user_transfer_pending", "swap_requested")
+        ]
         assert found["deposits"] == found["payments"] == []
 
     def test_names_an_unknown_swap(self, database: Database) -> None:

@@ -15,7 +15,7 @@ from swapctl.output import Json, show, show_all
 swap = typer.Typer(no_args_is_help=True, help="Swaps in the settler's database.")
 COLUMNS: Final = ("id", "status", "source", "destination", "created_at")
 PARTS: Final = {
-    "transitions": ("sequence", "from_status", "to_status", "at"),
+    "transitions": ("sequence", "from_status", "to_status", "at", "cause"),
     "deposits": ("state", "method", "network", "base_units", "transaction_hash"),
     "payments": ("kind", "state", "network", "base_units", "transaction_hash"),
 }
@@ -35,7 +35,7 @@ FROM settler.swap WHERE id = %s
 """
 QUERIES: Final = {
     "transitions": """
-SELECT sequence, from_status, to_status, at
+SELECT sequence, from_status, to_status, at, cause
 FROM settler.swap_transition WHERE swap_id = %s ORDER BY sequence
 """,
     "deposits": """

@@ -14,6 +14,45 @@ SwapStatus = Literal[
     "refunded",
 ]
 
+ChangeCause = Literal[
+    "swap_requested",
+    "refund_address_set",
+    "deposit_seen",
+    "deposit_confirmed",
+    "deposit_reverted",
+    "deposit_matched",
+    "deposit_attached",
+    "deposit_attached_by_operator",
+    "authorization_submitted",
+    "authorization_refused",
+    "authorization_sent",
+    "authorization_ended",
+    "deadline_passed",
+    "requoted",
+    "requote_refused",
+    "payout_sent",
+    "payout_mined",
+    "payout_confirmed",
+    "payout_reverted",
+    "payout_abandoned",
+    "refuel_sent",
+    "refuel_mined",
+    "refuel_confirmed",
+    "refuel_reverted",
+    "refuel_abandoned",
+    "refuel_overdue",
+    "refund_started",
+    "refund_below_cost",
+    "refund_overdue",
+    "refund_sent",
+    "refund_mined",
+    "refund_confirmed",
+    "refund_reverted",
+    "refund_abandoned",
+    "payment_ordered",
+    "payment_reconciled",
+]
+
 
 class ApiError(TypedDict):
     code: str
@@ -459,6 +498,7 @@ class SwapEvent(TypedDict):
     from_status: SwapStatus | None
     to_status: SwapStatus
     at: str
+    cause: ChangeCause | None
 
 
 class PaySwap(TypedDict):

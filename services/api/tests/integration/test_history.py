@@ -6,10 +6,12 @@ import psycopg
 import pytest
 from api_factories import HASH, a_body
 from api_harness import App, Harness
+from api_settler_swaps import INSERT_SWAPS, OTHER_COLUMNS
 
 from swap_api.model.keys import KeyKind
 from swap_contracts.public.lookups import (
     StatusModel,
+    SwapEventModel,
 )
 from tests.plugins.postgres import Database
 
@@ -24,6 +26,13 @@ INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units)
   ('ETHEREUM_DEVNET', '0x00', 5, 4), ('ETHEREUM_DEVNET', '0x01', 5, 5),
   ('BASE_DEVNET', '0x00', 1, 0);
 INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 2, now());
+"""
+SWAP = f"{INSERT_SWAPS} VALUES (%(id)s, %(id)s, 1, 'causes', 3, 'completed', {OTHER_COLUMNS})"
+TRANSITIONS = """
+INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at, cause) VALUES
+  (%(id)s, 1, NULL, 'user_transfer_pending', now(), NULL),
+  (%(id)s, 2, 'user_transfer_pending', 'user_transfer_pending', now(), 'deposit_seen'),
+  (%(id)s, 3, 'user_transfer_pending', 'ls_transfer_pending', now(), 'deposit_confirmed')
 """
 # A deposit that one provider's report confirmed, and one above its cap.
 TRUST = """
@@ -57,6 +66,24 @@ class TestHistory:
         answer = await api.get(app, f"/swaps/{swap_id}/{path}")
 
         assert answer.json() == {"data": [], "error": None}
+
+    async def test_says_what_caused_each_event_that_has_a_cause(
+        self, api: Harness, database: Database
+    ) -> None:
+        app = await api.an_app()
+        swap_id = await a_swap(api, app)
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute(SWAP, {"id": swap_id})
+            connection.execute(TRANSITIONS, {"id": swap_id})
+
+        answer = await api.get(app, f"/swaps/{swap_id}/events")
+
+        events = [SwapEventModel.model_validate(one) for one in answer.json()["data"]]
+        assert [(one.sequence, one.cause) for one in events] == [
+            (1, None),
+            (2, "deposit_seen"),
+            (3, "deposit_confirmed"),
+        ]
 
     @pytest.mark.parametrize("path", PATHS)
     @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])

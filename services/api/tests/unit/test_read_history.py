@@ -24,9 +24,9 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.public_catalogue import public_catalogue
 
 CALLER = a_caller()
-CREATED = SwapEvent(1, None, "user_transfer_pending", AT)
-SEEN = SwapEvent(2, "user_transfer_pending", "user_transfer_pending", AT)
-PAID = SwapEvent(3, "user_transfer_pending", "ls_transfer_pending", AT)
+CREATED = SwapEvent(1, None, "user_transfer_pending", AT, "swap_requested")
+SEEN = SwapEvent(2, "user_transfer_pending", "user_transfer_pending", AT, "deposit_seen")
+PAID = SwapEvent(3, "user_transfer_pending", "ls_transfer_pending", AT, None)
 
 
 class OneSwap:
@@ -82,8 +82,12 @@ class TestFollow:
 
         assert pieces[0] == COME_AGAIN
         assert ids(pieces) == [b"id: 1", b"id: 2", b"id: 3"]
-        types = [orjson.loads(p.split(b"data: ")[1])["type"] for p in pieces if b"data: " in p]
-        assert types == ["swap.user_transfer_pending", "swap.updated", "swap.ls_transfer_pending"]
+        events = [orjson.loads(p.split(b"data: ")[1]) for p in pieces if b"data: " in p]
+        assert [(event["type"], event["cause"]) for event in events] == [
+            ("swap.user_transfer_pending", "swap_requested"),
+            ("swap.updated", "deposit_seen"),
+            ("swap.ls_transfer_pending", None),
+        ]
 
     async def test_continues_where_the_client_stopped(self) -> None:
         assert ids(await followed(HistoryReads([CREATED, SEEN, PAID]), after=2)) == [b"id: 3"]

@@ -273,9 +273,8 @@ class TestRowZero:
 
         row = rendering().new_swap(SwapRequested(**terms))
 
-        assert row.swap == swap.model_copy(
-            update={"sequence": 0, "previous_status": None, "changed_at": swap.created_at}
-        )
+        first = {"sequence": 0, "previous_status": None, "cause": "swap_requested"}
+        assert row.swap == swap.model_copy(update={**first, "changed_at": swap.created_at})
         assert row.is_unpaid
 
 

@@ -45,8 +45,8 @@ BLOCK: Final = 100
 # The settler and the watcher do not run here: their rows are what the api reads.
 NO_REFERENCES: Final = sql("SET LOCAL session_replication_role = replica")
 ADD_EVENT: Final = sql("""
-INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at)
-VALUES (:swap_id, :sequence, :from_status, :to_status, :at)
+INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at, cause)
+VALUES (:swap_id, :sequence, :from_status, :to_status, :at, :cause)
 """)
 ADD_HEAD: Final = sql("""
 INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time, finalized_number,
@@ -379,9 +379,9 @@ class TestSwap:
         await site.api.store(swap)
         at = datetime.now(UTC) - timedelta(hours=1)
         steps = [
-            (None, "user_transfer_pending", 0),
-            ("user_transfer_pending", "ls_transfer_pending", 90),
-            ("ls_transfer_pending", "completed", 102),
+            (None, "user_transfer_pending", "swap_requested", 0),
+            ("user_transfer_pending", "ls_transfer_pending", None, 90),
+            ("ls_transfer_pending", "completed", "payout_confirmed", 102),
         ]
         events = [
             {
@@ -390,8 +390,9 @@ class TestSwap:
                 "from_status": before,
                 "to_status": after,
                 "at": at + timedelta(seconds=seconds),
+                "cause": cause,
             }
-            for number, (before, after, seconds) in enumerate(steps, start=1)
+            for number, (before, after, cause, seconds) in enumerate(steps, start=1)
         ]
         await write(database, *((ADD_EVENT, event) for event in events))
         async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
@@ -416,12 +417,10 @@ class TestSwap:
                 f"(document.querySelector('bdi code[title=\"{RECEIVER}\" i]'))"
             )
 
-        assert ["a request to the API" in shown[0], "1 min 30 s until the next" in shown[0]] == [
-            True,
-            True,
-        ]
-        assert ["a confirmed deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
-        assert ["a confirmed payout" in shown[2], "until" in shown[2]] == [True, False]
+        assert "Partner: swap requested by the API" in shown[0]
+        assert "1 min 30 s until the next" in shown[0]
+        assert ["Network" in shown[1], "12.0 s until" in shown[1]] == [False, True]
+        assert ["Network: payout final" in shown[2], "until" in shown[2]] == [True, False]
         assert lost == []
         assert delivered == "#transaction-2"
         assert direction == [["rtl", "left"]]

@@ -6,13 +6,20 @@ import re
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from services.dashboard.tests.payer import a_link, read
 from services.dashboard.tests.shop import PAYER, RECEIVER, Api, Dashboard, a_transaction
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 ADDRESS = "http://dashboard.test"
+TRANSITIONS = """
+INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at, cause) VALUES
+  (%(id)s, 1, NULL, 'user_transfer_pending', now(), NULL),
+  (%(id)s, 2, 'user_transfer_pending', 'ls_transfer_pending', now(), 'deposit_confirmed')
+"""
 HOSTILE = "\"><script>alert(1)</script>'{{7*7}}"
 
 
@@ -55,6 +62,21 @@ class TestPage:
         assert "3 / 3" in page
         for one in paid:
             assert str(one.transaction_hash) in page
+
+    async def test_says_who_acted_and_why_where_it_is_known(
+        self, dashboard: Dashboard, api: Api, database: Database
+    ) -> None:
+        link = await a_link(api, status="ls_transfer_pending")
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute("SET LOCAL session_replication_role = replica")
+            connection.execute(TRANSITIONS, {"id": link.swap.swap_id})
+
+        page = (await read(dashboard, link.path())).text
+        german = (await read(dashboard, link.path(lang="de"))).text
+
+        assert "Network: payment final" in page
+        assert "Partner:" not in page  # of the first event no cause is known
+        assert "Netzwerk: Zahlung endgültig" in german
 
     @pytest.mark.parametrize(
         ("status", "says"),

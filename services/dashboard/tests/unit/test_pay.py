@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import swap_dashboard
+from swap_contracts.public.change_causes import ChangeCause
 from swap_contracts.public.errors import FailReason
 from swap_dashboard.http.pay import localized, policy, repriced_text
 from swap_dashboard.http.pay_texts import choose_language, texts
@@ -70,6 +71,10 @@ class TestLanguages:
     def test_have_a_text_for_every_reason_of_a_failure(self) -> None:
         for one in texts().values():
             assert set(one["fail_reasons"]) == {reason.value for reason in FailReason}
+
+    def test_have_a_text_for_every_cause_of_a_change(self) -> None:
+        for one in texts().values():
+            assert list(one["causes"]) == list(get_args(ChangeCause))
 
     @pytest.mark.parametrize("page", ["pay.html", "pay_base.html", "pay_error.html"])
     def test_hold_every_text_of_the_templates(self, page: str) -> None:

@@ -1,33 +1,33 @@
-"""What a timeline says about the cause of a move: what its statuses say, and no more."""
+"""What a timeline says about each event: its cause as the api has it, and no guess."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from swap_dashboard.http.swap_events import CAUSES, cause_of
-from swap_domain.lifecycle import TRANSITIONS
+from swap_dashboard.http.swap_events import timeline_of
 
-MOVES = Counter((str(before), str(after)) for (before, _), after in TRANSITIONS.items())
-
-
-def test_every_cause_belongs_to_exactly_one_transition() -> None:
-    named = {move for move in CAUSES if move[0] is not None}
-
-    assert named <= set(MOVES)
-    assert all(MOVES[move] == 1 for move in named)
-
-
-@pytest.mark.parametrize("move", CAUSES)
-def test_no_cause_names_who_acted(move: tuple[str | None, str]) -> None:
-    text = cause_of({"from_status": move[0], "to_status": move[1]})
-
-    assert text is not None
-    assert not {"user", "app", "service", "network", "operator"} & set(text.split())
+AT = "2026-01-31T12:00:00+00:00"
+LATER = "2026-01-31T12:01:30+00:00"
+CREATED = {
+    "type": "swap.user_transfer_pending",
+    "from_status": None,
+    "to_status": "user_transfer_pending",
+    "at": AT,
+}
+SEEN = {**CREATED, "type": "swap.updated", "from_status": "user_transfer_pending", "at": LATER}
 
 
-def test_an_update_has_no_cause() -> None:
-    event = {"from_status": "user_transfer_pending", "to_status": "user_transfer_pending"}
+def test_an_event_has_the_cause_that_the_api_names() -> None:
+    created, seen = timeline_of([CREATED | {"cause": None}, SEEN | {"cause": "deposit_seen"}])
 
-    assert cause_of(event) is None
+    assert (created["cause"], created["moved"]) == (None, True)
+    assert (seen["cause"], seen["moved"]) == ("deposit_seen", False)
+    assert created["lasted"].total_seconds() == 90
+    assert seen["lasted"] is None
+
+
+@pytest.mark.parametrize("event", [CREATED, SEEN])
+def test_an_event_of_an_earlier_api_has_none(event: dict[str, object]) -> None:
+    [shown] = timeline_of([event])
+
+    assert shown["cause"] is None

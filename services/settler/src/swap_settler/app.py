@@ -25,7 +25,7 @@ from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.settling.build import build as build_settling
 from swap_settler.sweeping.build import build as build_sweeping
 
-SCHEMA_REVISION: Final = "0051"  # the last of the migrations
+SCHEMA_REVISION: Final = "0052"  # the last of the migrations
 
 
 def main() -> None:

@@ -142,6 +142,8 @@ class TestExplaining:
         assert ended.swap_id is not None
         record = await PostgresRecords(world.engine).find_swap(ended.swap_id)
         assert record is not None
+        *_, last = record["transitions"]  # type: ignore[misc]
+        assert last["cause"] == "payment_reconciled"
         [stored] = record["taken"]  # type: ignore[misc]  # rows, as an operator reads them
         assert (stored["named_by"], stored["named_because"]) == (
             OPERATOR_ORDER["by"],

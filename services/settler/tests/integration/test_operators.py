@@ -59,7 +59,10 @@ async def test_swap_is_shown_with_its_intents_attempts_and_ledger(engine: Engine
 
     assert swap["swap"]["status"] == "ls_transfer_pending"
     assert swap["swap"]["payout_base_units"] == str(PAYOUT)
-    assert [t["sequence"] for t in swap["transitions"]] == [1, 2]
+    assert [(t["sequence"], t["cause"]) for t in swap["transitions"]] == [
+        (1, "swap_requested"),
+        (2, "deposit_confirmed"),
+    ]
     assert [d["state"] for d in swap["deposits"]] == ["credited"]
     assert [i["state"] for i in swap["intents"]] == ["assigned"]
     assert [a["transaction_hash"] for a in swap["attempts"]] == [HASH]

@@ -42,6 +42,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction, Posting
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.settling.decide.requests import begin
 from tests.support.locks import until_blocked
 
 pytestmark = pytest.mark.connected
@@ -239,7 +240,7 @@ class TestDelivery:
             await work.open_requests([uuid5(SOME, "request")], **held)
             coming = asyncio.create_task(run.deposits(a_deposit_message()))
             await until_blocked(engine)
-            await work.flush([Changes(swap=swap)], [])
+            await work.flush([begin(swap)], [])
         await coming
 
         assert await statuses(engine) == {"ls_transfer_pending": 1}

@@ -29,12 +29,14 @@ from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign
 from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import Inventory
 from swap_settler.model.ledger.ledger import receipt_reversed, received
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import DepositState, Swap
+from swap_settler.settling.decide.requests import begin
 
 MESSAGE = UUID(int=9)
 HUGE = 10**77 + 1
@@ -96,7 +98,7 @@ class TestUnitOfWork:
         async def fail() -> None:
             async with unit_of_work() as work:
                 await with_deposits(work, MESSAGE)
-                await work.flush([Changes(swap=a_swap())], [])
+                await work.flush([begin(a_swap())], [])
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -114,9 +116,14 @@ class TestUnitOfWork:
         deposit = replace(a_deposit("seen", units=HUGE, memo="0xmemo"), swap_id=swap.id)
         updated_swap = swap.on(NOON).with_deposit(deposit)
         async with unit_of_work() as work:
-            await work.flush([Changes(swap=swap)], [])
+            await work.flush([begin(swap)], [])
         async with unit_of_work() as work:
-            change = Changes(swap=updated_swap, previous_status=swap.status, deposits=(deposit,))
+            change = Changes(
+                swap=updated_swap,
+                previous_status=swap.status,
+                cause=ChangeCause.DEPOSIT_SEEN,
+                deposits=(deposit,),
+            )
             await work.flush([change], [])
 
         assert plain(await loaded(unit_of_work)) == plain(updated_swap)
@@ -134,7 +141,7 @@ class TestUnitOfWork:
         attached = replace(a_deposit("seen", number=8), swap_id=mine.id, attached_at=NOON)
         named = replace(a_deposit("seen", number=8, nth=1), swap_id=other.id)
         async with unit_of_work() as work:
-            await work.flush([Changes(swap=mine), Changes(swap=other)], [])
+            await work.flush([begin(mine), begin(other)], [])
             await work.flush([Changes(deposits=(attached, named))], [])
 
         async with unit_of_work() as work:
@@ -164,7 +171,7 @@ class TestUnitOfWork:
         swap, waiting = a_swap(7), a_deposit("seen", number=8)
         unmatched = a_deposit("seen", number=None, nth=1)
         async with unit_of_work() as work:
-            await work.flush([Changes(swap=swap), Changes(deposits=(waiting, unmatched))], [])
+            await work.flush([begin(swap), Changes(deposits=(waiting, unmatched))], [])
 
         async with unit_of_work() as work:
             opened = await work.open_requests(

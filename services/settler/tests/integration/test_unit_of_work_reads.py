@@ -40,6 +40,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.chain_facts import SweptFact
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes, Halt
 from swap_settler.model.ledger.ledger import payout_unexplained
 from swap_settler.model.ports import UnitOfWork
@@ -48,6 +49,7 @@ from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.model.targets import DepositTarget
 from swap_settler.model.treasury import Withdrawal
 from swap_settler.model.work_due import WAITS_FOR
+from swap_settler.settling.decide.requests import begin
 
 DAY = timedelta(days=1)
 A_SIGNER = "INSERT INTO signer (network, address, next_nonce) VALUES (:network, :address, 0)"
@@ -103,7 +105,7 @@ async def flush(unit_of_work: UnitOfWork, *changes: Changes) -> None:
 
 async def with_swap(unit_of_work: UnitOfWork, number: int, *intents: Intent) -> Swap:
     swap = a_swap(number)
-    await flush(unit_of_work, Changes(swap=swap, intents=intents))
+    await flush(unit_of_work, replace(begin(swap), intents=intents))
     return swap
 
 
@@ -226,7 +228,7 @@ class TestDepositAddresses:
         again = DepositTarget(ETHEREUM, ADDRESS, sequence_number=8, since=NOON)
 
         with pytest.raises(Exception, match=r"another swap|deposit_address"):
-            await flush(unit_of_work, Changes(swap=a_swap(8), target=again))
+            await flush(unit_of_work, begin(a_swap(8), again))
 
     async def test_get_back_what_was_swept_before_their_swap(
         self, unit_of_work: UnitOfWork
@@ -256,7 +258,7 @@ class TestDepositAddresses:
 
     async def assigned(self, unit_of_work: UnitOfWork) -> None:
         target = DepositTarget(ETHEREUM, ADDRESS, sequence_number=NUMBER, since=NOON)
-        await flush(unit_of_work, Changes(swap=a_swap(NUMBER), target=target))
+        await flush(unit_of_work, begin(a_swap(NUMBER), target))
 
 
 def a_sweep(name: str, *, state: str = "confirmed", version: int = 2, **more: Any) -> SweptFact:
@@ -499,7 +501,7 @@ class TestFlush:
         swap = await with_swap(unit_of_work, 7)
 
         with pytest.raises(Exception, match=r"another swap|match_key|sequence_number"):
-            await flush(unit_of_work, Changes(swap=replace(swap, id=swap_id(8))))
+            await flush(unit_of_work, begin(replace(swap, id=swap_id(8))))
 
     async def test_changes_only_the_refund_address_of_what_was_agreed(
         self, unit_of_work: UnitOfWork
@@ -508,7 +510,9 @@ class TestFlush:
         terms = replace(swap.terms, refund_address=USER, destination_address=OWNER)
 
         changed = replace(swap, sequence=2, terms=terms)
-        await flush(unit_of_work, Changes(swap=changed, previous_status=swap.status))
+        cause = ChangeCause.REFUND_ADDRESS_SET
+        change = Changes(swap=changed, previous_status=swap.status, cause=cause)
+        await flush(unit_of_work, change)
 
         async with unit_of_work() as work:
             found = (await work.lock_swaps_by_id([swap.id]))[swap.id]

@@ -6,6 +6,7 @@ Each of the first tests applies the same facts in separate batches, and all in o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import uuid5
 
@@ -41,11 +42,11 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.changes import Changes
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import WAITS_FOR
+from swap_settler.settling.decide.requests import begin
 from swap_settler.settling.decide.requotes import Refused
 from swap_settler.settling.ports import DueRefunds, DueRequotes
 from swap_settler.settling.store.due_refunds import PostgresDueRefunds
@@ -422,7 +423,7 @@ class TestExpiring:
         swap = a_swap()
         await subject.run.requests(a_request(8))
         async with subject.unit_of_work() as work:
-            await work.flush([Changes(swap=swap, intents=(a_relay(swap),))], [])
+            await work.flush([replace(begin(swap), intents=(a_relay(swap),))], [])
         await subject.watched(DEADLINE + HOUR, request)
 
         found = await self.expiring(subject, DEADLINE + HOUR)

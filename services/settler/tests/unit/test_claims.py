@@ -26,6 +26,7 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import (
@@ -102,6 +103,7 @@ def test_the_whole_balance_is_paid_and_counts_in_dollars(
     assert change == Changes(
         swap=swap.on(NOON).with_intent(intent),
         previous_status=Status.FAILED,
+        cause=ChangeCause.PAYMENT_ORDERED,
         intents=(intent,),
         ledger=(ledger.claim_reserved(intent),),
     )

@@ -27,6 +27,7 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, Holder
 from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Method, Swap
@@ -133,7 +134,15 @@ class TestSeen:
     def test_of_an_address_that_had_no_swap_is_the_swap_s(self) -> None:
         quarantined = replace(a_deposit(number=None), state=DepositState.QUARANTINED)
 
-        change = take(a_swap(), quarantined, since=NOON, at=NOON, available=PLENTY, paid_id=PAID_ID)
+        change = take(
+            a_swap(),
+            quarantined,
+            since=NOON,
+            at=NOON,
+            cause=ChangeCause.DEPOSIT_ATTACHED,
+            available=PLENTY,
+            paid_id=PAID_ID,
+        )
 
         assert [(d.state, d.swap_id) for d in change.deposits] == [(DepositState.SEEN, a_swap().id)]
 

@@ -23,6 +23,7 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
@@ -178,6 +179,7 @@ class TestWhoseIdWasSpent:
         assert change == Changes(
             swap=swap.on(NOON + HOUR).with_intent(left),
             previous_status=Status.PAYOUT_PENDING,
+            cause=ChangeCause.PAYMENT_RECONCILED,
             intents=(left,),
         )
 

@@ -27,6 +27,7 @@ from services.settler.tests.factories import (
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_settler.model.chain_facts import PayoutFact
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.settled import changes_of
@@ -48,6 +49,7 @@ from swap_settler.settling.decide.refunds import abandon_refund, start
 PAID_ID, COST = 77, 500
 SENT_BACK = "its money was sent back by a forgotten payment"
 MAIN_LEG = None
+CAUSE = ChangeCause.PAYMENT_RECONCILED
 
 
 def swap_of(change: Changes) -> Swap:
@@ -110,7 +112,7 @@ class TestFreeLeg:
 
         assert change == payouts.abandon_payment(
             swap, output(swap).id, at=LATER, because=SENT_BACK, failures=0
-        )
+        ).with_cause(CAUSE)
         assert change.intents == (output(swap).died(SENT_BACK, failures=0),)
         assert swap_of(change).status is Status.REFUND_PENDING
 
@@ -143,7 +145,7 @@ class TestFreeLeg:
         change = free_leg(swap, MAIN_LEG, IntentKind.REFUND, at=LATER)
 
         done = refund_or_fail(swap.on(LATER), FailReason.ROUTE_UNAVAILABLE, LATER)
-        assert change == changes_of(swap, done)
+        assert change == changes_of(swap, done, CAUSE)
         after = swap_of(change)
         assert (after.status, after.fail_reason, after.changed_at) == (
             Status.REFUND_PENDING,
@@ -181,7 +183,7 @@ class TestFreeRefuel:
 
         assert change == payouts.abandon_payment(
             swap, self.REFUEL.id, at=LATER, because=SENT_BACK, failures=0
-        )
+        ).with_cause(CAUSE)
         assert change.intents == (self.REFUEL.died(SENT_BACK, failures=0),)
         assert swap_of(change).changed_at == LATER
 
@@ -288,7 +290,9 @@ class TestOrderRefund:
         change = order_refund(swap, MAIN_LEG, refund_log(paid), at=LATER, most_cost=most_cost)
 
         cost = REQUESTED - units
-        assert change == start(swap, MAIN_LEG, at=LATER, cost=cost, paid_id=PAID_ID)
+        assert change == start(swap, MAIN_LEG, at=LATER, cost=cost, paid_id=PAID_ID).with_cause(
+            ChangeCause.PAYMENT_RECONCILED
+        )
         [refund] = change.intents
         assert (refund.base_units, refund.paid_id) == (units, PAID_ID)
 
@@ -297,7 +301,9 @@ class TestOrderRefund:
 
         change = order_refund(swap, leg, refund_log(800), at=LATER, most_cost=None)
 
-        assert change == start(swap, leg, at=LATER, cost=100, paid_id=PAID_ID)
+        assert change == start(swap, leg, at=LATER, cost=100, paid_id=PAID_ID).with_cause(
+            ChangeCause.PAYMENT_RECONCILED
+        )
 
     def test_needs_an_address(self) -> None:
         swap = with_deposit(a_swap(), 2 * REQUESTED)
@@ -323,7 +329,7 @@ class TestEndForClaim:
 
         change = end_for_claim(swap, MAIN_LEG, at=LATER)
 
-        assert change == abandon_refund(swap, at=LATER)
+        assert change == abandon_refund(swap, at=LATER).with_cause(CAUSE)
         assert swap_of(change).status is Status.FAILED
 
     def test_leaves_what_is_on_a_leg_of_its_own(self) -> None:

@@ -11,6 +11,7 @@ from services.settler.tests.factories import a_swap
 from swap_domain.lifecycle import Status
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.model import observe_changes
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.swap import FailReason
 from swap_settler.paying import observe as observe_paying
@@ -41,7 +42,9 @@ def test_a_swap_without_its_output_counts_once(
     before = unsuccessful()
     swap = replace(a_swap(), status=status, fail_reason=REASON)
 
-    observe_changes.changed([Changes(swap=swap, previous_status=previous)])
+    observe_changes.changed(
+        [Changes(swap=swap, previous_status=previous, cause=ChangeCause.REQUOTED)]
+    )
 
     assert unsuccessful() == before + counted
 

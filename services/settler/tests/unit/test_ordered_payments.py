@@ -29,6 +29,7 @@ from services.settler.tests.factories import (
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Method, Swap
@@ -183,6 +184,7 @@ class TestARefund:
         assert change == Changes(
             swap=after,
             previous_status=Status.REFUND_PENDING,
+            cause=ChangeCause.REFUND_STARTED,
             intents=(refund,),
             ledger=(
                 *((ledger.refund_cost(after, refund),) if cost else ()),

@@ -27,6 +27,7 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
@@ -124,6 +125,7 @@ class TestAFinalPayment:
         assert change == Changes(
             swap=self.FINAL.on(AT).with_intent(again),
             previous_status=Status.COMPLETED,
+            cause=ChangeCause.PAYOUT_MINED,
             intents=(again,),
         )
 
@@ -141,6 +143,7 @@ class TestAFinalPayment:
         assert change == Changes(
             swap=mined.on(AT).with_intent(unmined),
             previous_status=Status.COMPLETED,
+            cause=ChangeCause.PAYOUT_REVERTED,
             intents=(unmined,),
             halt=Halt(POLYGON, reason),
         )
@@ -339,6 +342,7 @@ class TestADeadPayment:
         assert change == Changes(
             swap=swap.on(AT).with_intent(dead),
             previous_status=Status.FAILED,
+            cause=ChangeCause.REFUND_ABANDONED,
             intents=(dead,),
             ledger=(ledger.claim_released(dead),),
         )
@@ -369,5 +373,6 @@ def test_a_payment_is_sent_with_the_time_of_the_lane() -> None:
     assert change == Changes(
         swap=swap.on(NOON + MINUTE).with_intent(gone),
         previous_status=Status.PAYOUT_PENDING,
+        cause=ChangeCause.PAYOUT_SENT,
         intents=(gone,),
     )

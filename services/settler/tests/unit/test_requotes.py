@@ -27,6 +27,7 @@ from services.settler.tests.factories import (
     a_swap,
 )
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import to_quote_terms
@@ -56,6 +57,7 @@ from swap_settler.settling.decide.requotes import Refused, accept, floor_of, ref
 
 AT = NOON + HOUR
 RESOURCES: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}
+ATTACHED = {**RESOURCES, "cause": ChangeCause.DEPOSIT_ATTACHED}
 
 
 def swap_of(change: Changes) -> Swap:
@@ -319,7 +321,11 @@ class TestTheDeadline:
         change = expire(swap, at=self.TOO_LATE)
 
         expired = replace(swap.on(self.TOO_LATE), status=Status.EXPIRED, closed_at=self.TOO_LATE)
-        assert change == Changes(swap=expired, previous_status=Status.DEPOSIT_PENDING)
+        assert change == Changes(
+            swap=expired,
+            previous_status=Status.DEPOSIT_PENDING,
+            cause=ChangeCause.DEADLINE_PASSED,
+        )
 
     def test_sends_a_part_back(self) -> None:
         change = expire(credited(REQUESTED - 1), at=self.TOO_LATE)
@@ -368,6 +374,7 @@ class TestARefundAddress:
         assert change == Changes(
             swap=updated_swap,
             previous_status=Status.FAILED,
+            cause=ChangeCause.REFUND_ADDRESS_SET,
             ledger=(ledger.unclaimed(updated_swap, 5),),
             refunds_due=(None,),
         )
@@ -423,7 +430,7 @@ class TestARefundAddress:
         assert set_refund_address(credited(), USER, at=AT) is NOTHING
 
     def test_of_a_new_swap_makes_no_refund_due(self) -> None:
-        assert begin(a_swap()) == Changes(swap=a_swap())
+        assert begin(a_swap()) == Changes(swap=a_swap(), cause=ChangeCause.SWAP_REQUESTED)
 
 
 class TestAttaching:
@@ -495,7 +502,7 @@ class TestAttaching:
     def test_counts_from_when_it_was_proved(self) -> None:
         waiting = replace(self.TRANSFER, state=DepositState.CREDITED, is_booked=True)
 
-        change = deposits.take(a_swap(), waiting, since=LATER, at=AT, **RESOURCES)
+        change = deposits.take(a_swap(), waiting, since=LATER, at=AT, **ATTACHED)
 
         updated_swap = swap_of(change)
         [mine] = change.deposits
@@ -504,6 +511,15 @@ class TestAttaching:
         assert updated_swap.quote.locked_at is None
         assert change.is_requote_due
         assert change.ledger == (ledger.matched(updated_swap, mine),)
-        seen = swap_of(deposits.take(a_swap(), self.TRANSFER, since=NOON, at=AT, **RESOURCES))
+        seen = swap_of(
+            deposits.take(
+                a_swap(),
+                self.TRANSFER,
+                since=NOON,
+                at=AT,
+                cause=ChangeCause.DEPOSIT_ATTACHED,
+                **RESOURCES,
+            )
+        )
         assert seen.quote.locked_at == AT
         assert seen.changed_at == AT

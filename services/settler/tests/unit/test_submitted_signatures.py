@@ -35,6 +35,7 @@ from swap_settler.gasless.decide.relaying import (
 )
 from swap_settler.model.authorization import Authorization, SubmittedSignature
 from swap_settler.model.chain_facts import FactState
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.settling.decide import deposits
@@ -127,6 +128,7 @@ class TestAccepted:
         assert change == Changes(
             swap=replace(swap.on(at), authorization=authorization_row).with_intent(intent),
             previous_status=Status.DEPOSIT_PENDING,
+            cause=ChangeCause.AUTHORIZATION_SUBMITTED,
             intents=(intent,),
         )
 
@@ -233,6 +235,7 @@ class TestPublished:
         assert change == Changes(
             swap=replace(with_slot.on(NOON + MINUTE).with_intent(sent), authorization=known),
             previous_status=Status.DEPOSIT_PENDING,
+            cause=ChangeCause.AUTHORIZATION_SENT,
             intents=(sent,),
         )
 
@@ -361,6 +364,7 @@ class TestEnded:
         assert change == Changes(
             swap=replace(swap.on(NOON + MINUTE).with_intent(dead), authorization=known),
             previous_status=Status.DEPOSIT_PENDING,
+            cause=ChangeCause.AUTHORIZATION_ENDED,
             intents=(dead,),
         )
 

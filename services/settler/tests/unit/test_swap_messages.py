@@ -36,6 +36,7 @@ from swap_settler.model.messages.message_mapping import paid_id_of
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import DepositState, IntentState, Swap
 from swap_settler.settling.decide import deposits, payouts
+from swap_settler.settling.decide.requests import begin
 
 
 def published_message(change: Changes) -> Envelope[SwapChanged]:
@@ -59,17 +60,18 @@ def out(state: IntentState) -> Swap:
 
 
 def test_publishes_the_whole_swap_after_its_first_sequence() -> None:
-    envelope = published_message(Changes(swap=a_swap(), trace_id="asked"))
+    envelope = published_message(replace(begin(a_swap()), trace_id="asked"))
 
     body = envelope.body
     assert (body.sequence, body.status, body.previous_status) == (1, "user_transfer_pending", None)
+    assert body.cause == "swap_requested"
     assert body.quote == a_quote()
     assert body.method == "depository"
     assert body.transactions == ()
     assert (envelope.trace_id, envelope.occurred_at) == (trace_id_of(swap_id(7)), NOON + HOUR)
 
 
-@pytest.mark.parametrize("change", [Changes(swap=a_swap(), trace_id="t"), paid_for()])
+@pytest.mark.parametrize("change", [replace(begin(a_swap()), trace_id="t"), paid_for()])
 def test_swap_message_has_the_members_and_the_form_of_the_contract(
     change: Changes,
 ) -> None:
@@ -88,7 +90,7 @@ def test_message_id_is_derived_from_the_sequence() -> None:
     swap = a_swap()
 
     first, again, second = (
-        published_message(Changes(swap=one)).message_id for one in (swap, swap, swap.on(NOON))
+        published_message(begin(one)).message_id for one in (swap, swap, swap.on(NOON))
     )
 
     assert first == again != second
@@ -126,7 +128,7 @@ def test_swap_message_shows_a_deposit_unless_it_is_reverted(
 ) -> None:
     swap = a_swap().with_deposit(replace(a_deposit(), state=state))
 
-    assert [t.status for t in published_message(Changes(swap=swap)).body.transactions] == shown
+    assert [t.status for t in published_message(begin(swap)).body.transactions] == shown
 
 
 def test_hides_the_hash_of_a_payment_until_it_is_mined() -> None:
@@ -157,7 +159,7 @@ def test_message_of_a_completed_swap_has_its_output() -> None:
 
 @pytest.mark.parametrize("cause", [None, "asked"])
 def test_swap_message_has_the_trace_of_its_swap(cause: str | None) -> None:
-    change = Changes(swap=a_swap(), trace_id=cause)
+    change = replace(begin(a_swap()), trace_id=cause)
 
     assert published_message(change).trace_id == trace_id_of(swap_id(7))
 

@@ -14,6 +14,7 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_swap,
 )
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
@@ -52,14 +53,16 @@ class TestARelay:
     def test_is_saved_when_a_deposit_moved_it(self) -> None:
         done = SettledStep(self.swap(IntentState.MINED))
 
-        change = changes_of(self.swap(IntentState.BROADCAST), done)
+        change = changes_of(self.swap(IntentState.BROADCAST), done, ChangeCause.DEPOSIT_SEEN)
 
         assert change.intents == (self.relay(IntentState.MINED),)
 
     def test_is_unchanged_without_a_step(self) -> None:
         swap = self.swap(IntentState.BROADCAST)
 
-        assert changes_of(swap, SettledStep(swap)).intents == ()
+        change = changes_of(swap, SettledStep(swap), ChangeCause.DEPOSIT_SEEN)
+
+        assert change.intents == ()
 
 
 @pytest.mark.parametrize(("units", "kinds"), [(0, []), (REQUESTED, ["claimable"])])

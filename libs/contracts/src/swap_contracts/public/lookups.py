@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
+from swap_contracts.public.change_causes import DESCRIPTION, ChangeCause
 from swap_contracts.public.models import PublicModel, SwapStatus
 
 
@@ -16,6 +19,7 @@ class SwapEventModel(PublicModel):
     from_status: SwapStatus | None
     to_status: SwapStatus
     at: datetime
+    cause: ChangeCause | None = Field(description=DESCRIPTION)
 
 
 class SwapStateModel(PublicModel):

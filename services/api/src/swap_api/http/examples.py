@@ -188,6 +188,7 @@ STATUSES: Final[Mapping[str, str]] = {
     "SwapEventModel.type": "swap.user_transfer_pending",
     "SwapEventModel.from_status": "user_transfer_pending",
     "SwapEventModel.to_status": "ls_transfer_pending",
+    "SwapEventModel.cause": "deposit_confirmed",
 }
 
 
@@ -196,7 +197,7 @@ LIVE_EXAMPLES: Final[Mapping[Any, str]] = {
         "retry: 1000\n\nid: 2\n"
         'data: {"sequence":2,"type":"swap.ls_transfer_pending",'
         '"from_status":"user_transfer_pending",'
-        f'"to_status":"ls_transfer_pending","at":"{MOMENT}"}}\n\n'
+        f'"to_status":"ls_transfer_pending","at":"{MOMENT}","cause":"deposit_confirmed"}}\n\n'
     ),
     list[SwapStateModel]: (
         f'retry: 1000\n\nid: {"5f" * 32}\ndata: [{{"id":"{SWAP_ID}","status":"completed"}}]\n\n'

@@ -71,6 +71,7 @@ class Pages:
             "exact_amount": exact_amount,
             "last_digit": last_digit,
             "fail_words": lambda code: texts()[FIRST]["fail_reasons"].get(code, code),
+            "cause_words": lambda cause: texts()[FIRST]["causes"].get(cause, cause),
             "usd": usd,
             "cut": cut,
             "moment": moment,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.swap import Deposit, Intent, Leg, Swap
 from swap_settler.model.targets import DepositTarget
@@ -25,13 +26,14 @@ class Halt:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one fact changes. With a swap in it, exactly one sequence was spent.
+    """What one fact changes. With a swap in it, exactly one sequence was spent, for one cause.
 
     The inventory follows from the ledger transactions.
     """
 
     swap: Swap | None = None
     previous_status: Status | None = None  # None for a swap that begins
+    cause: ChangeCause | None = None  # of the change of the swap
     deposits: tuple[Deposit, ...] = ()
     intents: tuple[Intent, ...] = ()
     ledger: tuple[LedgerTransaction, ...] = ()
@@ -41,6 +43,13 @@ class Changes:
     target: DepositTarget | None = None  # the deposit address of a swap that begins
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
+
+    def __post_init__(self) -> None:
+        assert (self.swap is None) == (self.cause is None), "a change of a swap has a cause"
+
+    def with_cause(self, cause: ChangeCause) -> Changes:
+        """Return the changes with another cause, which is more than the step's own."""
+        return self if self.swap is None else replace(self, cause=cause)
 
 
 NOTHING: Final = Changes()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NotRequired, TypedDict
 
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.swap import Intent, Leg, Swap
@@ -38,13 +39,14 @@ class PayoutResources(TypedDict):
     refuel_available: NotRequired[int]  # of the destination's own coin, where a refuel was quoted
 
 
-def changes_of(before: Swap, done: SettledStep) -> Changes:
+def changes_of(before: Swap, done: SettledStep, cause: ChangeCause) -> Changes:
     """Return the changes to save after all steps of a fact."""
     relay = done.swap.relay
     is_relay_changed = relay is not None and before.intents.get(relay.id) != relay
     return Changes(
         swap=done.swap,
         previous_status=before.status,
+        cause=cause,
         deposits=tuple(d for d in done.swap.deposits.values() if before.deposits.get(d.id) != d),
         intents=(*done.intents, relay) if relay is not None and is_relay_changed else done.intents,
         ledger=done.entries,

@@ -24,6 +24,7 @@ def render_event(event: SwapEvent) -> bytes:
             "from_status": event.from_status,
             "to_status": event.to_status,
             "at": event.at.isoformat(),
+            "cause": event.cause,
         }
     )
 

@@ -65,6 +65,7 @@ FIRST: Final[Mapping[str, object]] = {
     "quote_locked_at": None,
     "transactions": (),
     "authorization": None,
+    "cause": "swap_requested",
 }
 
 

@@ -28,6 +28,7 @@ class SwapEvent:
     from_status: str | None
     to_status: str
     at: datetime
+    cause: str | None  # None of what happened before causes were stored
 
 
 @dataclass(frozen=True, slots=True)

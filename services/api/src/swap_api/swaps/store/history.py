@@ -16,7 +16,7 @@ from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 
 EVENTS: Final = sql("""
-SELECT swap_id, sequence, from_status, to_status, at FROM settler.swap_event
+SELECT swap_id, sequence, from_status, to_status, at, cause FROM settler.swap_event
 WHERE swap_id = ANY(CAST(:ids AS uuid[])) ORDER BY swap_id, sequence
 """)
 POSTINGS: Final = sql("""
@@ -86,7 +86,7 @@ class PostgresHistory:
         found: dict[UUID, list[SwapEvent]] = defaultdict(list)
         async with reading(self._engine) as connection:
             for row in await connection.execute(EVENTS, {"ids": list(set(ids))}):
-                event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at)
+                event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at, row.cause)
                 found[row.swap_id].append(event)
         return [found[swap_id] for swap_id in ids]
 

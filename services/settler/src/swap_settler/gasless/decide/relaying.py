@@ -14,6 +14,7 @@ from swap_domain.authorization_status import AuthorizationStatus, AuthorizationT
 from swap_domain.lifecycle import Status
 from swap_settler.model.authorization import Authorization, SubmittedSignature
 from swap_settler.model.chain_facts import FactState
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import SettledStep
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
@@ -36,7 +37,11 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
     if refusal is not None:
         trigger, detail = refusal
         ended = _new_authorization(signature, None, at).with_trigger(trigger, detail=detail)
-        return Changes(swap=replace(updated_swap, authorization=ended), previous_status=swap.status)
+        return Changes(
+            swap=replace(updated_swap, authorization=ended),
+            previous_status=swap.status,
+            cause=ChangeCause.AUTHORIZATION_REFUSED,
+        )
     source = swap.terms.source
     relay = Intent(
         id=uuid5(swap.id, f"gasless/{signature.submission}"),
@@ -60,7 +65,12 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
     with_relay = replace(
         updated_swap, authorization=_new_authorization(signature, relay.id, at)
     ).with_intent(relay)
-    return Changes(swap=with_relay, previous_status=swap.status, intents=(relay,))
+    return Changes(
+        swap=with_relay,
+        previous_status=swap.status,
+        cause=ChangeCause.AUTHORIZATION_SUBMITTED,
+        intents=(relay,),
+    )
 
 
 def mark_relay_broadcast(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
@@ -69,7 +79,12 @@ def mark_relay_broadcast(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
     updated_swap, known = swap.on(at).with_intent(out), swap.authorization
     if known is not None and known.intent_id == relay.id and not _has_lapsed(known, at):
         updated_swap = replace(updated_swap, authorization=_published(known, relay))
-    return Changes(swap=updated_swap, previous_status=swap.status, intents=(out,))
+    return Changes(
+        swap=updated_swap,
+        previous_status=swap.status,
+        cause=ChangeCause.AUTHORIZATION_SENT,
+        intents=(out,),
+    )
 
 
 def end_relay(
@@ -87,7 +102,12 @@ def end_relay(
         updated_swap = replace(
             updated_swap, authorization=known.with_trigger(trigger, detail=because)
         )
-    return Changes(swap=updated_swap, previous_status=swap.status, intents=(dead,))
+    return Changes(
+        swap=updated_swap,
+        previous_status=swap.status,
+        cause=ChangeCause.AUTHORIZATION_ENDED,
+        intents=(dead,),
+    )
 
 
 def confirm_relay(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:

@@ -13,7 +13,6 @@ from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue, Network
-from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_domain.transaction_status import TransactionStatus
 from swap_runtime.messaging.outbox import Outgoing
@@ -45,15 +44,9 @@ class SwapMessages:
 
     def outgoing(self, changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
         """Return one message per sequence that was spent, in the order of the changes."""
-        return [
-            self._message(c.swap, c.previous_status, at, caused_by=c.trace_id)
-            for c in changes
-            if c.swap is not None
-        ]
+        return [self._message(c.swap, c, at) for c in changes if c.swap is not None]
 
-    def _message(
-        self, swap: Swap, previous_status: Status | None, at: datetime, *, caused_by: str | None
-    ) -> Outgoing:
+    def _message(self, swap: Swap, change: Changes, at: datetime) -> Outgoing:
         key = str(swap.id)
         message_id = SWAP_CHANGED.message_id(key, swap.sequence)
         envelope = {
@@ -62,12 +55,12 @@ class SwapMessages:
             "key": key,
             "occurred_at": at,
             "trace_id": trace_id_of(swap.id),
-            "body": self._body(swap, previous_status),
+            "body": self._body(swap, change),
         }
         payload = orjson.dumps(envelope, option=orjson.OPT_UTC_Z)
-        return Outgoing(message_id, SWAP_CHANGED.name, key.encode(), payload, caused_by)
+        return Outgoing(message_id, SWAP_CHANGED.name, key.encode(), payload, change.trace_id)
 
-    def _body(self, swap: Swap, previous_status: Status | None) -> Fields:
+    def _body(self, swap: Swap, change: Changes) -> Fields:
         """Return a SwapChanged. A test holds them together."""
         terms, quote = swap.terms, swap.quote
         return {
@@ -85,7 +78,8 @@ class SwapMessages:
             "expires_at": swap.expires_at,
             "sequence": swap.sequence,
             "status": swap.status.value,
-            "previous_status": previous_status and previous_status.value,
+            "previous_status": change.previous_status and change.previous_status.value,
+            "cause": change.cause and change.cause.value,
             "changed_at": swap.changed_at,
             "closed_at": swap.closed_at,
             "fail_reason": swap.fail_reason and swap.fail_reason.value,

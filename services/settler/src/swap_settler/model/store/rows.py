@@ -175,6 +175,7 @@ def transition_row(changes: Changes, swap: Swap) -> Values:
         "from_status": changes.previous_status and changes.previous_status.value,
         "to_status": swap.status.value,
         "at": swap.changed_at,
+        "cause": changes.cause and changes.cause.value,
     }
 
 

@@ -64,9 +64,10 @@ ON CONFLICT (id) DO UPDATE SET
     changed_at = excluded.changed_at, closed_at = excluded.closed_at
 """)
 ADD_TRANSITIONS: Final = sql("""
-INSERT INTO swap_transition (swap_id, sequence, from_status, to_status, at)
+INSERT INTO swap_transition (swap_id, sequence, from_status, to_status, at, cause)
 SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:sequence AS int[]),
-    CAST(:from_status AS text[]), CAST(:to_status AS text[]), CAST(:at AS timestamptz[]))
+    CAST(:from_status AS text[]), CAST(:to_status AS text[]), CAST(:at AS timestamptz[]),
+    CAST(:cause AS text[]))
 """)
 UPSERT_DEPOSITS: Final = sql("""
 INSERT INTO deposit AS known (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
@@ -59,6 +60,7 @@ def pay(what: Claimable, swap: Swap, *, to_address: str, at: datetime, paid_id: 
     return Changes(
         swap=updated_swap,
         previous_status=swap.status,
+        cause=ChangeCause.PAYMENT_ORDERED,
         intents=(claim,),
         ledger=(ledger.claim_reserved(claim),),
     )

@@ -15,6 +15,7 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_settler.model import work_due
 from swap_settler.model.chain_facts import PayoutFact
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey
 from swap_settler.model.settled import SettledStep, changes_of
@@ -24,6 +25,7 @@ from swap_settler.settling.decide.main_leg import fill, move_to_own_leg, refund_
 from swap_settler.settling.decide.payouts import abandon_payment
 
 REASON: Final = "its money was sent back by a forgotten payment"
+CAUSE: Final = ChangeCause.PAYMENT_RECONCILED
 
 
 class NotAllowed(Exception):
@@ -40,10 +42,11 @@ def free_leg(swap: Swap, leg: Leg, kind: IntentKind, *, at: datetime) -> Changes
     waiting = swap.paying if leg is None else swap.refund_of(leg)
     if waiting is not None and waiting.kind is not kind:
         _require_unsent(waiting)
-        return abandon_payment(swap, waiting.id, at=at, because=REASON, failures=0)
+        return _abandoned(swap, waiting, at)
     is_main = leg is None and waiting is None
     if is_main and swap.status is Status.DEPOSIT_PENDING and swap.credited_base_units:
-        return changes_of(swap, refund_or_fail(swap.on(at), FailReason.ROUTE_UNAVAILABLE, at))
+        done = refund_or_fail(swap.on(at), FailReason.ROUTE_UNAVAILABLE, at)
+        return changes_of(swap, done, CAUSE)
     return NOTHING
 
 
@@ -52,7 +55,7 @@ def free_refuel(swap: Swap, *, at: datetime) -> Changes:
     if swap.refuel is None:
         return NOTHING
     _require_unsent(swap.refuel)
-    return abandon_payment(swap, swap.refuel.id, at=at, because=REASON, failures=0)
+    return _abandoned(swap, swap.refuel, at)
 
 
 def move_last_deposits_off(
@@ -76,7 +79,7 @@ def move_last_deposits_off(
         cut = move_to_own_leg(done.swap, deposit, deposit.main_base_units)
         due = (*done.refunds_due, *cut.refunds_due)
         done = replace(cut.preceded_by(*done.entries), refunds_due=due)
-    return changes_of(swap, done) if done.entries else NOTHING
+    return changes_of(swap, done, CAUSE) if done.entries else NOTHING
 
 
 def order_refund(
@@ -95,12 +98,12 @@ def order_refund(
     change = refunds.start(swap, leg, at=at, cost=held - units, paid_id=log.paid_id)
     if not change.intents:
         raise NotAllowed(f"it is {swap.status.value}, and this leg of it cannot be refunded")
-    return change
+    return change.with_cause(CAUSE)
 
 
 def end_for_claim(swap: Swap, leg: Leg, *, at: datetime) -> Changes:
     """Return what it changes that the main leg was not refunded but claimable."""
-    return refunds.abandon_refund(swap, at=at) if leg is None else NOTHING
+    return refunds.abandon_refund(swap, at=at).with_cause(CAUSE) if leg is None else NOTHING
 
 
 def order_output(swap: Swap, log: PayoutFact, *, at: datetime) -> Changes:
@@ -114,12 +117,18 @@ def order_output(swap: Swap, log: PayoutFact, *, at: datetime) -> Changes:
     if log.base_units != quote.payout_base_units or swap.lacks_base_units:
         raise NotAllowed(f"its quote pays {quote.payout_base_units}, and not {log.base_units}")
     resources = {"available": MAX_UNITS, "refuel_available": MAX_UNITS}
-    return changes_of(swap, fill(updated_swap, at, paid_id=log.paid_id, **resources))
+    done = fill(updated_swap, at, paid_id=log.paid_id, **resources)
+    return changes_of(swap, done, CAUSE)
 
 
 def is_of_source(swap: Swap, asset: AssetKey) -> bool:
     """Whether an asset is what the swap's deposits are in."""
     return asset == (swap.terms.source.network, swap.terms.source.token)
+
+
+def _abandoned(swap: Swap, intent: Intent, at: datetime) -> Changes:
+    change = abandon_payment(swap, intent.id, at=at, because=REASON, failures=0)
+    return change.with_cause(CAUSE)
 
 
 def _require_unsent(intent: Intent) -> None:

@@ -14,7 +14,7 @@ from swap_runtime.postgres.sql import Row, Statement, sql
 SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")
 PARTS: Final = {
     "transitions": sql("""
-SELECT sequence, from_status, to_status, at FROM swap_transition
+SELECT sequence, from_status, to_status, at, cause FROM swap_transition
 WHERE swap_id = :id ORDER BY sequence"""),
     "deposits": sql("SELECT * FROM deposit WHERE swap_id = :id ORDER BY heard_at, id"),
     "intents": sql("SELECT * FROM intent WHERE swap_id = :id ORDER BY created_at, id"),

@@ -10,6 +10,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Swap
 from swap_settler.operator.decide.claims import Claimable
@@ -70,7 +71,12 @@ class AttachClaimable:
         batch_state = BatchState(swaps, inventory)
         attaching = Attaching(batch_state, waiting, paid.keys())
         proof = Proof(listed.owner, order.swap_id, now, by=order.by, because=order.reason)
-        attaching.require(proof, trace_id=trace_id_of(order.swap_id), at=now)
+        attaching.require(
+            proof,
+            ChangeCause.DEPOSIT_ATTACHED_BY_OPERATOR,
+            trace_id=trace_id_of(order.swap_id),
+            at=now,
+        )
         await work.flush(
             batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
         )

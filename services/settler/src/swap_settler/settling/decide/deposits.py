@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
-from typing import Unpack
+from typing import Final, Unpack
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
 from swap_settler.gasless.decide.relaying import with_authorization_progress, without_idle_relay
 from swap_settler.model.chain_facts import DepositFact, FactState
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
@@ -27,6 +28,12 @@ from swap_settler.settling.decide.main_leg import (
     with_time,
 )
 from swap_settler.settling.decide.refunds import released
+
+CAUSES: Final = {
+    FactState.SEEN: ChangeCause.DEPOSIT_SEEN,
+    FactState.CONFIRMED: ChangeCause.DEPOSIT_CONFIRMED,
+    FactState.REVERTED: ChangeCause.DEPOSIT_REVERTED,
+}
 
 
 class NotReversible(Exception):
@@ -63,7 +70,7 @@ def decide(
             done = _confirmed(updated_swap, deposit, at, **resources)
         case FactState.REVERTED:
             done = _reorged_out(updated_swap, deposit, known, at)
-    return changes_of(swap, without_idle_relay(done))
+    return changes_of(swap, without_idle_relay(done), CAUSES[fact.state])
 
 
 def attach(
@@ -77,7 +84,7 @@ def attach(
     done = SettledStep(lock_quote(updated_swap, at))
     if entries:
         done = settle(done.swap, at, **resources)
-    return changes_of(swap, done.preceded_by(*entries))
+    return changes_of(swap, done.preceded_by(*entries), ChangeCause.DEPOSIT_MATCHED)
 
 
 def take(
@@ -86,11 +93,14 @@ def take(
     *,
     since: datetime,
     at: datetime,
+    cause: ChangeCause,
     **resources: Unpack[PayoutResources],
 ) -> Changes:
     """Return what it changes that a deposit without a swap is proved to be this one's.
 
     From then on it is treated as a deposit that arrived at the attachment.
+
+    :param cause: who attached it.
     """
     own_deposit = replace(waiting, swap_id=swap.id, attached_at=since)
     updated_swap = swap.on(at)
@@ -100,7 +110,7 @@ def take(
         )
     else:
         done = _seen(updated_swap, own_deposit, None, at)
-    return changes_of(swap, without_idle_relay(done))
+    return changes_of(swap, without_idle_relay(done), cause)
 
 
 def require_released(swap: Swap, deposit_id: UUID) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import changes_of
 from swap_settler.model.swap import FailReason, Swap
@@ -28,6 +29,6 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
     due = swap.on(at)
     if swap.credited_base_units:
         done = refund_or_fail(due, FailReason.RECEIVED_LESS, at)
-        return changes_of(swap, done)
+        return changes_of(swap, done, ChangeCause.DEADLINE_PASSED)
     expired = replace(due.with_trigger(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
-    return Changes(swap=expired, previous_status=swap.status)
+    return Changes(swap=expired, previous_status=swap.status, cause=ChangeCause.DEADLINE_PASSED)

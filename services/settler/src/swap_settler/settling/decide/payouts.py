@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -10,6 +11,7 @@ from uuid import UUID
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.gasless.decide.relaying import mark_relay_broadcast
 from swap_settler.model.chain_facts import FactState, PayoutFact
+from swap_settler.model.change_cause import ChangeCause, PaymentStep, cause_of_payment
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
@@ -20,6 +22,11 @@ from swap_settler.settling.decide.refuels import claim, complete, forget, order
 from swap_settler.settling.decide.refunds import released
 
 ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
+STEPS: Final[Mapping[FactState, PaymentStep]] = {
+    FactState.SEEN: "mined",
+    FactState.CONFIRMED: "confirmed",
+    FactState.REVERTED: "reverted",
+}
 
 
 def decide(
@@ -64,7 +71,8 @@ def confirm_external_payment(
     left = replace(intent, slot_at=intent.slot_at or payout.block_time)
     done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
     return replace(
-        done, ledger=(*done.ledger, ledger.book_reconciled_payout(newer_payout, treasury))
+        done.with_cause(ChangeCause.PAYMENT_RECONCILED),
+        ledger=(*done.ledger, ledger.book_reconciled_payout(newer_payout, treasury)),
     )
 
 
@@ -75,7 +83,8 @@ def fail_spent_payment(swap: Swap, intent: Intent, *, at: datetime, because: str
     set later gets it back, as after every end but a rejection; a known one does not.
     """
     reason = swap.fail_reason or FailReason.DESTINATION_UNAVAILABLE
-    return abandon_payment(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
+    change = abandon_payment(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
+    return change.with_cause(ChangeCause.PAYMENT_RECONCILED)
 
 
 def leave_to_operators(
@@ -88,7 +97,8 @@ def leave_to_operators(
     left = replace(intent, state=IntentState.BROADCAST, slot_at=intent.slot_at or payout.block_time)
     if swap is None:
         return Changes(intents=(left,))
-    return changes_of(swap, complete(_settled_with(swap, left, at), at=at))
+    done = complete(_settled_with(swap, left, at), at=at)
+    return changes_of(swap, done, ChangeCause.PAYMENT_RECONCILED)
 
 
 def _applied(
@@ -103,7 +113,7 @@ def _applied(
     if intent.state is IntentState.CONFIRMED:
         return _payout_after_end(swap, intent, payout, at)
     if (in_none := _in_no_block(intent, payout)) is not None:
-        return _changed(swap, in_none, at)
+        return _changed(swap, in_none, payout, at)
     if swap is None:
         return _standalone_in_a_block(intent, payout, at, treasury)
     done = _in_a_block(swap, intent, payout, at, treasury)
@@ -111,7 +121,7 @@ def _applied(
         if intent.state is not IntentState.MINED and refuel_id is not None:
             done = order(done, at=at, paid_id=refuel_id)
         done = claim(done)
-    return changes_of(swap, complete(done, at=at))
+    return changes_of(swap, complete(done, at=at), _cause_of(intent, payout))
 
 
 def _in_a_block(
@@ -165,7 +175,7 @@ def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     if intent.kind is IntentKind.GASLESS:
         return mark_relay_broadcast(swap, intent, at=at)
     done = _settled_with(swap, replace(intent, state=IntentState.BROADCAST), at)
-    return changes_of(swap, complete(done, at=at))
+    return changes_of(swap, complete(done, at=at), cause_of_payment(intent.kind, "sent"))
 
 
 def abandon_payment(
@@ -194,7 +204,8 @@ def abandon_payment(
         done = fail(freed, fails_for, at)
     else:
         done = _ended(freed, dead, at)
-    return changes_of(swap, done.preceded_by(*undone.entries, intents=(dead, *undone.intents)))
+    done = done.preceded_by(*undone.entries, intents=(dead, *undone.intents))
+    return changes_of(swap, done, cause_of_payment(dead.kind, "abandoned"))
 
 
 def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) -> Changes:
@@ -284,10 +295,10 @@ def _payout_after_end(
     Without its block it counts as unmined: the lane sends the same bytes again.
     """
     if payout.state is not FactState.REVERTED:
-        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), at)
+        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), payout, at)
     unmined = replace(_unmined(intent, payout), transaction_hash=intent.transaction_hash)
     reason = f"final payment {payout.paid_id} in {payout.transaction_hash} was reverted"
-    return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
+    return replace(_changed(swap, unmined, payout, at), halt=Halt(payout.network, reason))
 
 
 def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
@@ -305,10 +316,14 @@ def _settled_with(swap: Swap, intent: Intent, at: datetime) -> SettledStep:
     return SettledStep(swap.on(at).with_intent(intent), (intent,))
 
 
-def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:
+def _changed(swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime) -> Changes:
     if swap is None:
         return Changes(intents=(intent,))
-    return changes_of(swap, _settled_with(swap, intent, at))
+    return changes_of(swap, _settled_with(swap, intent, at), _cause_of(intent, payout))
+
+
+def _cause_of(intent: Intent, payout: PayoutFact) -> ChangeCause:
+    return cause_of_payment(intent.kind, STEPS[payout.state])
 
 
 def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:

@@ -16,6 +16,7 @@ from uuid import uuid5
 
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status, Trigger
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.settled import SettledStep, changes_of
@@ -110,4 +111,4 @@ def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
         done = SettledStep(freed, (dead,), (entry,))
     done = claim(done)
     completed = replace(done.swap.with_trigger(Trigger.PAYOUT_CONFIRMED), closed_at=at)
-    return changes_of(swap, replace(done, swap=completed))
+    return changes_of(swap, replace(done, swap=completed), ChangeCause.REFUEL_OVERDUE)

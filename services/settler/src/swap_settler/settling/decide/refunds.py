@@ -12,6 +12,7 @@ from uuid import uuid5
 
 from swap_domain.lifecycle import Status
 from swap_domain.money import Rounding, convert
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
@@ -77,7 +78,11 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
         entries.insert(0, ledger.unclaimed(with_refund, on_leg, leg))
     entries.append(ledger.payout_reserved(with_refund, refund))
     return Changes(
-        swap=with_refund, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
+        swap=with_refund,
+        previous_status=swap.status,
+        cause=ChangeCause.REFUND_STARTED,
+        intents=(refund,),
+        ledger=tuple(entries),
     )
 
 
@@ -104,14 +109,20 @@ def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
     if swap.status is not Status.REFUND_PENDING or swap.refund_of(None) is not None:
         return NOTHING
     assert swap.fail_reason is not None, "a swap is refunded for a reason"
-    return changes_of(swap, fail(swap.on(at), swap.fail_reason, at))
+    failed = fail(swap.on(at), swap.fail_reason, at)
+    return changes_of(swap, failed, ChangeCause.REFUND_OVERDUE)
 
 
 def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Changes:
     if leg is not None:
         return NOTHING
     done = fail(updated_swap, FailReason.REFUND_BELOW_COST, at)
-    return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
+    return Changes(
+        swap=done.swap,
+        previous_status=swap.status,
+        cause=ChangeCause.REFUND_BELOW_COST,
+        ledger=done.entries,
+    )
 
 
 def released(swap: Swap, intent: Intent) -> SettledStep:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import FailReason, Leg, Swap
@@ -14,7 +15,7 @@ from swap_settler.model.targets import DepositTarget
 
 def begin(swap: Swap, target: DepositTarget | None = None) -> Changes:
     """Return the changes of a requested swap: its first sequence."""
-    return Changes(swap=swap, target=target)
+    return Changes(swap=swap, cause=ChangeCause.SWAP_REQUESTED, target=target)
 
 
 def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
@@ -32,11 +33,17 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
     # Money that screening rejected is released by an operator, not by an address.
     is_kept = swap.fail_reason is FailReason.REJECTED_BY_POLICY
     if swap.status is not Status.FAILED or is_kept or not held or swap.claim(None):
-        return Changes(swap=updated_swap, previous_status=swap.status, refunds_due=tuple(due))
+        return Changes(
+            swap=updated_swap,
+            previous_status=swap.status,
+            cause=ChangeCause.REFUND_ADDRESS_SET,
+            refunds_due=tuple(due),
+        )
     pending = replace(updated_swap.with_trigger(Trigger.REFUND_ADDRESS_SET), closed_at=None)
     return Changes(
         swap=pending,
         previous_status=swap.status,
+        cause=ChangeCause.REFUND_ADDRESS_SET,
         ledger=(ledger.unclaimed(pending, held),),
         refunds_due=(None, *due),
     )

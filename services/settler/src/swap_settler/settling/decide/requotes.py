@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Unpack
 
 from swap_domain.money import Rounding, convert
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import PayoutResources, changes_of
 from swap_settler.model.swap import FailReason, QuoteTerms, Swap
@@ -63,7 +64,7 @@ def accept(
     revision = swap.quote.revision + 1
     quote = replace(offer, revision=revision, last_requoted_at=at, locked_at=at)
     requoted = replace(swap.on(at), quote=quote)
-    return changes_of(swap, fill(requoted, at, **resources))
+    return changes_of(swap, fill(requoted, at, **resources), ChangeCause.REQUOTED)
 
 
 def refuse(
@@ -86,5 +87,7 @@ def _declined(
 ) -> Changes:
     updated_swap = swap.on(at)
     if swap.quote.locked_at is None:
-        return changes_of(swap, refund_or_fail(updated_swap, reason, at))
-    return changes_of(swap, fill(updated_swap, at, **resources))
+        done = refund_or_fail(updated_swap, reason, at)
+    else:
+        done = fill(updated_swap, at, **resources)
+    return changes_of(swap, done, ChangeCause.REQUOTE_REFUSED)

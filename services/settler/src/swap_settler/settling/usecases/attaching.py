@@ -14,6 +14,7 @@ from swap_domain.attaching import Destined, ReceivedTransfer, text_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unprocessable
 from swap_settler.model.batch_state import BatchState
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.messages.message_mapping import paid_id_of
 from swap_settler.model.swap import Deposit, Swap
 from swap_settler.settling import observe
@@ -54,12 +55,13 @@ class Attaching:
         try:
             if deposit is not None:
                 _check_signature(body, deposit, swap, catalogue)
-            self.require(proof, trace_id=trace_id, at=at)
+            self.require(proof, ChangeCause.DEPOSIT_ATTACHED, trace_id=trace_id, at=at)
         except NotAttachable as why:
             observe.attachment_refused(proof, str(why))
 
-    def require(self, proof: Proof, *, trace_id: str, at: datetime) -> None:
+    def require(self, proof: Proof, cause: ChangeCause, *, trace_id: str, at: datetime) -> None:
         """
+        :param cause: who attaches it.
         :raises NotAttachable: when the deposit cannot belong to the swap.
         """
         deposit = self._waiting.get(proof.deposit_id)
@@ -68,9 +70,8 @@ class Attaching:
         swap = self._batch_state.swaps[proof.swap_id]
         check(proof, deposit, swap, is_paid=deposit.id in self._paid)
         resources = self._batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
-        self._batch_state.add(
-            take(swap, deposit, since=proof.since, at=at, **resources), trace_id=trace_id
-        )
+        change = take(swap, deposit, since=proof.since, at=at, cause=cause, **resources)
+        self._batch_state.add(change, trace_id=trace_id)
         self._done.append(proof)
         del self._waiting[deposit.id]
 
