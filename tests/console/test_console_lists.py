@@ -71,7 +71,15 @@ INSERT INTO blocked_address (address, blocked_by, blocked_because)
 SELECT '0x' || lpad(to_hex(n), 40, '0'), 'ann', 'so' FROM generate_series(1, {ROWS}) AS n;
 INSERT INTO parked (consumer, topic, key, value, partition, "offset", message_id, reason, is_behind)
 SELECT 'settler', 'deposit.changed.v1', 'key', 'value', 0, n, gen_random_uuid(), 'so', false
-FROM generate_series(1, {ROWS}) AS n
+FROM generate_series(1, {ROWS}) AS n;
+INSERT INTO account (kind, network, token)
+VALUES ('loss', '{SOURCE}', '0x01'), ('equity', '{SOURCE}', '0x01');
+WITH entry AS (
+    INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, at)
+    SELECT id, 'lost', id, match_key, now() FROM swap WHERE match_key LIKE 'copy %' RETURNING id)
+INSERT INTO posting (transaction_id, n, account_id, base_units)
+SELECT entry.id, account.id, account.id, CASE account.kind WHEN 'loss' THEN 1 ELSE -1 END
+FROM entry, account WHERE token = '0x01' AND account.kind IN ('loss', 'equity')
 """
 
 
@@ -94,6 +102,7 @@ ID: Final = "[0-9a-f-]{36}"
 LISTS: Final = (
     Listed("/claimables", re.compile(r'href="(/claimables/\d+)"')),
     Listed("/stuck", re.compile(rf'href="(/swaps/{ID})"'), more=1),
+    Listed("/losses", re.compile(rf'href="(/swaps/{ID})"')),
     Listed("/parked", re.compile(r'href="(/parked/settler/\d+)"')),
     Listed("/blocked", re.compile(r'href="(/blocked/one\?address=0x\w+)"'), "Pages: Blocked"),
     Listed("/payments", re.compile(rf'href="(/payments/queue/{ID})"'), "Pages: Held by a cap"),
@@ -155,6 +164,7 @@ def reads_of(world: World) -> list[AdminRoute]:
         AdminRoute("GET", "/assets", books.assets),
         AdminRoute("GET", "/balances", books.balances),
         AdminRoute("GET", "/balances/accounts", books.accounts),
+        AdminRoute("GET", "/losses", books.losses),
         AdminRoute("GET", "/swaps/{id}", admin.swap),
         AdminRoute("GET", "/stuck", admin.stuck),
         AdminRoute("GET", "/claimable", admin.claimable),
@@ -179,7 +189,7 @@ async def pages_of(browser: Browser, one: Listed) -> list[list[str]]:
     return pages
 
 
-@pytest.mark.parametrize("one", LISTS, ids=lambda one: one.row.pattern)
+@pytest.mark.parametrize("one", LISTS, ids=lambda one: f"{one.path} {one.row.pattern}")
 async def test_every_row_of_a_long_list_is_on_a_page_and_opens(
     browser: Browser, one: Listed
 ) -> None:

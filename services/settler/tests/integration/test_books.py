@@ -123,6 +123,23 @@ async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) 
     assert (entry["kind"], entry["network"], entry["swap_id"] is None) == ("lost", SOURCE, False)
 
 
+async def test_each_loss_is_on_one_page(world: World) -> None:
+    for number in range(1, 6):
+        await lost(world, number)
+    admin = books(world)
+
+    page = await read(admin.losses, limit="2")
+    sizes, swaps = [len(page["entries"])], [one["swap_id"] for one in page["entries"]]
+    while page["next"]:
+        page = await read(admin.losses, limit="2", **page["next"])
+        assert {row["network"] for row in page["networks"]} == {SOURCE, DESTINATION}
+        sizes.append(len(page["entries"]))
+        swaps += [one["swap_id"] for one in page["entries"]]
+
+    assert (sizes, len(set(swaps))) == ([2, 2, 1], 5)
+    assert "after_at" in (await read(admin.losses, 400, after_at="yesterday"))["error"]
+
+
 async def test_invariants_that_hold_have_no_rows(world: World, views: None) -> None:
     report = await read(books(world, checking(world)).invariants)
 

@@ -195,6 +195,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "lane_statements.SIGNER_BALANCE": {"address": "treasury"},
     "lane_statements.MARK_SENT": {"hash": HASHES, "sent_ago": [timedelta(0)] * len(HASHES)},
     "losses.COUNTED_LOSSES": {"span": timedelta(days=1)},
+    "losses.ENTRIES": {"after_at": NOW, "after_id": UUID(int=0)},
     "outflow_statements.ADD_SPENT": {"cap_id": [1], "spent": ["1"]},
     "outflow_statements.ADD_COUNTED": {
         "intent_id": OUTPUTS[:5],

@@ -81,15 +81,18 @@ def answer_page(
     limit: int,
     show: Callable[[Row], Mapping[str, Any]],
     place: Callable[[Row], Mapping[str, str]],
+    beside: Mapping[str, Any] | None = None,
 ) -> Response:
     """Answer a page.
 
     :param found: up to one row more than the page has, which says that more follow.
     :param place: the query that names the place of a row.
+    :param beside: what else the answer has, on each page.
     """
     rows = found[:limit]
     following = place(rows[-1]) if len(found) > limit else None
-    return JSONResponse({name: [show(row) for row in rows], "next": following})
+    shown = [show(row) for row in rows]
+    return JSONResponse({**(beside or {}), name: shown, "next": following})
 
 
 def answers_wrong_places(read: Read) -> Read:

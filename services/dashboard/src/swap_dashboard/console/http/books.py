@@ -106,7 +106,7 @@ class BookPages(ConsolePages):
     async def losses(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/losses"), read_units(visitor.api)
+            visitor.api.get(SETTLER, "/losses", page_query(request)), read_units(visitor.api)
         )
         span = duration(timedelta(seconds=int(content["span_seconds"])))
         networks = [_loss(one) for one in content["networks"]]
@@ -115,7 +115,12 @@ class BookPages(ConsolePages):
             Part("Budgets", table=Table(LOSSES, networks), about=f"A loss counts for {span}."),
             Part("Entries", table=Table(ENTRIES, entries, "Nothing was ever lost.")),
         ]
-        view = View(title="Losses", about="What reorgs took after it was paid for.", parts=parts)
+        view = View(
+            title="Losses",
+            about="What reorgs took after it was paid for.",
+            parts=parts,
+            next_page=next_page(request, content),
+        )
         return self._layout.page(view, visitor, section="losses")
 
     async def invariants(self, request: Request) -> Response:

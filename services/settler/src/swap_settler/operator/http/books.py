@@ -13,10 +13,12 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
+    read_query_moment,
     read_query_number,
+    read_query_uuid,
 )
 from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, Side
-from swap_settler.operator.decide.reports import InvariantResult, LossEntry
+from swap_settler.operator.decide.reports import InvariantResult, LossEntry, LossPlace
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses, NetworkLoss
 from swap_settler.operator.usecases.show_balances import ShowBalances
@@ -75,13 +77,25 @@ class BooksAdmin:
         )
         return answer_page("accounts", found, limit=limit, show=_shown_account, place=_place)
 
-    async def losses(self, _: Request) -> Response:
-        """Answer `GET /admin/losses`."""
+    @answers_wrong_places
+    async def losses(self, request: Request) -> Response:
+        """Answer `GET /admin/losses`: the budgets, and a page of entries."""
+        limit = read_limit(request)
+        after_at, after_id = (
+            read_query_moment(request, "after_at"),
+            read_query_uuid(request, "after_id"),
+        )
+        after = LossPlace(after_at, after_id) if after_at and after_id else None
+        entries = await self._list_losses.entries(after=after, limit=limit + 1)
         networks = [_shown_loss(one) for one in await self._list_losses.by_network()]
-        entries = [_shown_entry(one) for one in await self._list_losses.entries()]
         span_seconds = int(self._list_losses.span.total_seconds())
-        return JSONResponse(
-            {"span_seconds": span_seconds, "networks": networks, "entries": entries}
+        return answer_page(
+            "entries",
+            entries,
+            limit=limit,
+            show=_shown_entry,
+            place=_entry_place,
+            beside={"span_seconds": span_seconds, "networks": networks},
         )
 
     async def invariants(self, _: Request) -> Response:
@@ -155,10 +169,14 @@ def _shown_loss(one: NetworkLoss) -> dict[str, Any]:
     }
 
 
+def _entry_place(entry: LossEntry) -> Mapping[str, str]:
+    return {"after_at": entry.place.at.isoformat(), "after_id": str(entry.place.id)}
+
+
 def _shown_entry(entry: LossEntry) -> dict[str, Any]:
     return {
         "kind": entry.kind,
-        "at": entry.at.isoformat(),
+        "at": entry.place.at.isoformat(),
         "swap_id": entry.swap_id and str(entry.swap_id),
         "network": entry.network,
         "token": entry.token,
