@@ -164,6 +164,7 @@ def reads_of(world: World) -> list[AdminRoute]:
         AdminRoute("GET", "/assets", books.assets),
         AdminRoute("GET", "/balances", books.balances),
         AdminRoute("GET", "/balances/accounts", books.accounts),
+        AdminRoute("GET", "/balances/waiting", books.waiting),
         AdminRoute("GET", "/losses", books.losses),
         AdminRoute("GET", "/swaps/{id}", admin.swap),
         AdminRoute("GET", "/stuck", admin.stuck),
@@ -248,10 +249,12 @@ async def test_each_balance_links_to_the_accounts_that_it_is_made_of(browser: Br
     page = (await browser.get("/balances")).text
 
     links = re.findall(r'href="(/balances/accounts[^"]+)"', page)
-    assert {link.rpartition("=")[2] for link in links} == {"held", "owed"}
+    assert {link.rpartition("=")[2] for link in links} == {"held", "owed", "free"}
     shown = [(await browser.get(html.unescape(link))).text for link in links]
 
     assert any("In flight" in one and 'href="/swaps/' in one for one in shown)
     assert any("Custody" in one for one in shown)
+    [waiting] = set(re.findall(r'href="(/balances/waiting[^"]+)"', page))
+    assert 'href="/swaps/' in (await browser.get(html.unescape(waiting))).text
     wrong = await browser.get("/balances/accounts?network=BASE_DEVNET&token=0x01&side=both")
-    assert (wrong.status_code, "side is held or owed" in wrong.text) == (400, True)
+    assert (wrong.status_code, "side is held, owed or free" in wrong.text) == (400, True)

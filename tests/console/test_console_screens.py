@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from services.settler.tests.lane_harness import SOURCE
 from swap_domain.catalogue import NATIVE
 from swap_runtime.http.asgi import AsgiServer
 from tests.console.operated import BAD, HOSTILE, TOKENS, Console, Services, operated
@@ -68,6 +69,7 @@ async def site(services: Services) -> AsyncIterator[Site]:
         **await services.seed_payments(),
         "service": "settler",
         "network": "BASE_DEVNET",
+        "source": SOURCE,
         "bad": BAD,
         "token": NATIVE,
         "parked": str(await services.park(reason)),

@@ -168,6 +168,8 @@ MINED: Final = {
 QUEUE_ENTRIES: Final = {"intent_id": OUTPUTS, "cap_id": [1] * len(REQUESTED)}
 SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "backlogs.COVERS": {"networks": [NETWORK], "treasuries": ["treasury"]},
+    "backlogs.DEPOSIT_ITEMS": {"after_id": UUID(int=0)},
+    "backlogs.REFUND_ITEMS": {"after_id": UUID(int=0)},
     "blocked.BLOCK": {"addresses": ["new"]},
     "blocked.LIFT": {"addresses": ["somebody 1010"]},
     "rescues.NEWEST": {"before": None},

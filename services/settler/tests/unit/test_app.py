@@ -66,6 +66,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/assets"),
         ("GET", "/balances"),
         ("GET", "/balances/accounts"),
+        ("GET", "/balances/waiting"),
         ("GET", "/losses"),
         ("GET", "/invariants"),
         ("GET", "/signers"),
