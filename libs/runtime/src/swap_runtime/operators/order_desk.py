@@ -25,6 +25,7 @@ from swap_runtime.operators.operator_log import (
     carrying_out,
     without_secrets,
 )
+from swap_runtime.operators.paging import read_number
 from swap_runtime.operators.proposals import Place, Proposal, Proposals, end_proposal, shown
 from swap_runtime.postgres.database import Engine, Transaction
 
@@ -237,10 +238,11 @@ class OrderDesk:
         return JSONResponse({"approval": shown(proposal)})
 
     async def _list_log(self, request: Request) -> Response:
-        before, limit = (request.query_params.get(name, "") for name in ("before", "limit"))
+        before, limit = (
+            read_number(request.query_params.get(name, "")) for name in ("before", "limit")
+        )
         rows = await self._log.list_newest(
-            before=int(before) if before.isascii() and before.isdecimal() else None,
-            limit=int(limit) if limit.isascii() and limit.isdecimal() else LISTED_MAX,
+            before=before, limit=LISTED_MAX if limit is None else limit
         )
         return JSONResponse({"orders": list(rows)})
 

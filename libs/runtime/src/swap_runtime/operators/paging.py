@@ -42,9 +42,16 @@ def read_query_number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+    number = read_number(text)
+    if number is None:
         raise WrongPlace(f"{name} is a number")
-    return int(text)
+    return number
+
+
+def read_number(text: str) -> int | None:
+    """Return the number in the text of a request; None when it is none, or too large for a row."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return int(text) if is_number else None
 
 
 def read_query_moment(request: Request, name: str) -> datetime | None:

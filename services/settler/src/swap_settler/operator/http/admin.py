@@ -13,11 +13,11 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
+    read_number,
     read_query_moment,
     read_query_number,
     read_query_uuid,
 )
-from swap_settler.forms import read_number
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_stuck import ListStuck
