@@ -81,6 +81,19 @@ def read_query_uuid(request: Request, name: str) -> UUID | None:
         raise WrongPlace(f"{name} is an id") from error
 
 
+def read_place(request: Request) -> tuple[datetime, UUID] | None:
+    """Return `after_at` and `after_id`, the place in a list by time; None on its first page.
+
+    :raises WrongPlace: when one of them is wrong or missing.
+    """
+    at, id = read_query_moment(request, "after_at"), read_query_uuid(request, "after_id")
+    if at is None and id is None:
+        return None
+    if at is None or id is None:
+        raise WrongPlace("after_at and after_id are one place")
+    return at, id
+
+
 def answer_page(
     name: str,
     found: Sequence[Row],

@@ -13,9 +13,8 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
-    read_query_moment,
+    read_place,
     read_query_number,
-    read_query_uuid,
 )
 from swap_settler.operator.decide.backlog import (
     Backlog,
@@ -97,14 +96,11 @@ class BooksAdmin:
         kind = query.get("kind", "")
         if kind not in list(BacklogKind):
             return JSONResponse({"error": "kind is deposits or refunds"}, status_code=400)
-        after_at, after_id = (
-            read_query_moment(request, "after_at"),
-            read_query_uuid(request, "after_id"),
-        )
+        place = read_place(request)
         found = await self._show_balances.items(
             BacklogKind(kind),
             query.get("network", ""),
-            after=BacklogPlace(after_at, after_id) if after_at and after_id else None,
+            after=None if place is None else BacklogPlace(*place),
             limit=limit + 1,
         )
         return answer_page("waiting", found, limit=limit, show=_shown_item, place=_item_place)
@@ -113,11 +109,8 @@ class BooksAdmin:
     async def losses(self, request: Request) -> Response:
         """Answer `GET /admin/losses`: the budgets, and a page of entries."""
         limit = read_limit(request)
-        after_at, after_id = (
-            read_query_moment(request, "after_at"),
-            read_query_uuid(request, "after_id"),
-        )
-        after = LossPlace(after_at, after_id) if after_at and after_id else None
+        place = read_place(request)
+        after = None if place is None else LossPlace(*place)
         entries = await self._list_losses.entries(after=after, limit=limit + 1)
         networks = [_shown_loss(one) for one in await self._list_losses.by_network()]
         span_seconds = int(self._list_losses.span.total_seconds())
