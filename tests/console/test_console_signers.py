@@ -53,7 +53,10 @@ async def services(world: World, database: Database) -> AsyncIterator[Services]:
     resume = OrderRoute(
         "/signers/{network}/resume", admin.resume, second.resumes_signers, admin.add_halts
     )
-    reads = [AdminRoute("GET", "/signers", admin.list_all)]
+    reads = [
+        AdminRoute("GET", "/signers", admin.list_all),
+        AdminRoute("GET", "/signers/{network}/{address}/nonces", admin.open_nonces),
+    ]
     async with only_settler(world.engine, database, reads=reads, orders=[resume]) as made:
         yield made
 

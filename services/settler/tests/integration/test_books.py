@@ -118,15 +118,15 @@ async def test_backlogs_are_made_of_their_deposits(world: World) -> None:
     await world.confirmed_swaps(3)
     admin = books(world)
     [waiting] = (await read(admin.balances))["backlogs"]
-    asked = {"kind": waiting["kind"], "network": SOURCE, "limit": "2"}
+    filters = {"kind": waiting["kind"], "network": SOURCE, "limit": "2"}
 
-    first = await read(admin.waiting, **asked)
-    last = await read(admin.waiting, **asked, **first["next"])
+    first = await read(admin.waiting, **filters)
+    last = await read(admin.waiting, **filters, **first["next"])
 
     rows = first["waiting"] + last["waiting"]
     assert (waiting["count"], last["next"]) == (3, None)
     assert len({row["deposit_id"] for row in rows}) == len({row["swap_id"] for row in rows}) == 3
-    assert (await read(admin.waiting, **{**asked, "kind": "refunds"}))["waiting"] == []
+    assert (await read(admin.waiting, **{**filters, "kind": "refunds"}))["waiting"] == []
     assert "deposits or refunds" in (await read(admin.waiting, 400, kind="all"))["error"]
 
 

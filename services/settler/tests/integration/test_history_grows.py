@@ -218,6 +218,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "partner_fees.PAID": OF_APP,
     "records.FIND_CLAIMABLE": {"id": 1},
     "records.SWAP": {"id": SWAPS[-1]},
+    "signers.OPEN_NONCES": {"after": 0, "after_id": UUID(int=0), "no_id": UUID(int=0)},
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
     **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
     **{

@@ -70,6 +70,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/losses"),
         ("GET", "/invariants"),
         ("GET", "/signers"),
+        ("GET", "/signers/{network}/{address}/nonces"),
         ("POST", "/signers/{network}/resume"),
         ("POST", "/claimable/{id}/pay"),
         ("POST", "/claimable/{id}/attach"),

@@ -208,6 +208,7 @@ def _serve_signers(
         clock=service.clock,
     )
     service.admin("GET", "/signers", of_signers.list_all)
+    service.admin("GET", "/signers/{network}/{address}/nonces", of_signers.open_nonces)
     service.order(
         "/signers/{network}/resume",
         of_signers.resume,
