@@ -51,6 +51,10 @@ ABOUT_SIDES: Final = {
     "owed": "What is owed, by swap, owner and app. The page of a swap has its ledger.",
     "free": "What the ledger has in the Treasury, less what is owed, which is negative here.",
 }
+ABOUT_BACKLOGS: Final = {
+    "deposits": "Deposits of swaps that are not paid out or refunded yet, the oldest first.",
+    "refunds": "Refunds that are due, ordered, sent or mined, but not final, the oldest first.",
+}
 BACKLOGS: Final = ("What", "Network", ">Number", "Oldest")
 LOSSES: Final = ("Network", ">Lost", ">Budget", "State")
 OF_ENTRIES: Final = "#part-2"  # the second part of the page
@@ -129,9 +133,9 @@ class BookPages(ConsolePages):
     async def waiting(self, request: Request) -> Response:
         """Show what a number of the backlog is made of."""
         visitor = self._visitors.require(request)
-        asked = {name: request.query_params.get(name, "") for name in ("kind", "network")}
+        filters = {name: request.query_params.get(name, "") for name in ("kind", "network")}
         content = await visitor.api.get(
-            SETTLER, "/balances/waiting", {**asked, **page_query(request)}
+            SETTLER, "/balances/waiting", {**filters, **page_query(request)}
         )
         rows = [
             [
@@ -143,10 +147,11 @@ class BookPages(ConsolePages):
         ]
         table = Table(("Swap", "Deposit", "Since"), rows, "Nothing is waiting any more.")
         view = View(
-            title=f"Waiting on {asked['network']}: {asked['kind']}",
+            title=f"Waiting on {filters['network']}: {filters['kind']}",
+            about=ABOUT_BACKLOGS.get(filters["kind"], ""),
             crumbs=[("/balances", "Balances")],
             parts=[Part("Waiting", table=table)],
-            next_page=next_page(request, content, others=asked),
+            next_page=next_page(request, content, others=filters),
             next_text="Later ones",
         )
         return self._layout.page(view, visitor, section="balances")
@@ -241,14 +246,14 @@ def _accounts_href(one: Mapping[str, Any], side: str) -> str:
 
 
 def _account(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
-    page = ACCOUNT_PAGES.get(one["kind"], "")
-    name, href = f"#{one['id']}", f"{page}/{one['id']}" if page else ""
-    swap = one["swap_id"]
+    page, swap = ACCOUNT_PAGES.get(one["kind"], ""), one["swap_id"]
+    of_swap = f"/swaps/{swap}" if swap else ""
+    href = f"{page}/{one['id']}" if page else ""
     return [
-        link(name, href),
+        link(f"#{one['id']}", href),
         plain(label(one["kind"])),
-        amount_of(units, one),
-        code(swap, f"/swaps/{swap}"),
+        replace(amount_of(units, one), href=href or of_swap),
+        code(swap, of_swap),
         code(one["deposit_id"]),
         code(one["app_id"] or one["address"]),
     ]
@@ -279,9 +284,10 @@ def backlog_href(one: Mapping[str, Any]) -> str:
 
 def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
     href = url_with("/stops/lift", kind="losses", network=one["network"])
+    lost = int(one["usd_micros"])
     return [
         link(one["network"], href) if one["is_stopped"] else plain(one["network"]),
-        replace(number(to_dollars(one["usd_micros"])), href=OF_ENTRIES),
+        replace(number(to_dollars(lost)), href=OF_ENTRIES if lost else ""),
         number(to_dollars(one["budget_usd_micros"])),
         badge("stopped", "bad") if one["is_stopped"] else badge("within", "good"),
     ]
