@@ -39,6 +39,8 @@ SINGLE: Final = (
     Screen(
         "accounts", "/balances/accounts", "?network={network}&token={token}&side=owed", visitor=ANN
     ),
+    Screen("treasury", "/balances/treasury", "?network={network}&token={token}", visitor=ANN),
+    Screen("waiting", "/balances/waiting", "?kind=deposits&network={source}", visitor=ANN),
     Screen("message", "/parked/{service}/{parked}", visitor=ANN),
     Screen("approval", "/approvals/{service}/{proposal}", visitor="ben"),
     Screen("approval-own", "/approvals/{service}/{proposal}", visitor=ANN),

@@ -589,4 +589,6 @@ async def test_swap_is_found_by_its_id_with_its_ledger(
     answer = await browser.get(f"/swaps?id={id}")
 
     assert answer.headers["location"] == f"/swaps/{id}"
-    assert "Ledger" in (await browser.get(f"/swaps/{id}")).text
+    page = (await browser.get(f"/swaps/{id}")).text
+    assert "Ledger" in page
+    assert re.search(r'class="end">.*title="-?[0-9.,]+ ETH"', page)  # an amount of a posting

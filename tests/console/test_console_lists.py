@@ -71,7 +71,15 @@ INSERT INTO blocked_address (address, blocked_by, blocked_because)
 SELECT '0x' || lpad(to_hex(n), 40, '0'), 'ann', 'so' FROM generate_series(1, {ROWS}) AS n;
 INSERT INTO parked (consumer, topic, key, value, partition, "offset", message_id, reason, is_behind)
 SELECT 'settler', 'deposit.changed.v1', 'key', 'value', 0, n, gen_random_uuid(), 'so', false
-FROM generate_series(1, {ROWS}) AS n
+FROM generate_series(1, {ROWS}) AS n;
+INSERT INTO account (kind, network, token)
+VALUES ('loss', '{SOURCE}', '0x01'), ('equity', '{SOURCE}', '0x01');
+WITH entry AS (
+    INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, at)
+    SELECT id, 'lost', id, match_key, now() FROM swap WHERE match_key LIKE 'copy %' RETURNING id)
+INSERT INTO posting (transaction_id, n, account_id, base_units)
+SELECT entry.id, account.id, account.id, CASE account.kind WHEN 'loss' THEN 1 ELSE -1 END
+FROM entry, account WHERE token = '0x01' AND account.kind IN ('loss', 'equity')
 """
 
 
@@ -94,6 +102,7 @@ ID: Final = "[0-9a-f-]{36}"
 LISTS: Final = (
     Listed("/claimables", re.compile(r'href="(/claimables/\d+)"')),
     Listed("/stuck", re.compile(rf'href="(/swaps/{ID})"'), more=1),
+    Listed("/losses", re.compile(rf'href="(/swaps/{ID})"')),
     Listed("/parked", re.compile(r'href="(/parked/settler/\d+)"')),
     Listed("/blocked", re.compile(r'href="(/blocked/one\?address=0x\w+)"'), "Pages: Blocked"),
     Listed("/payments", re.compile(rf'href="(/payments/queue/{ID})"'), "Pages: Held by a cap"),
@@ -155,6 +164,8 @@ def reads_of(world: World) -> list[AdminRoute]:
         AdminRoute("GET", "/assets", books.assets),
         AdminRoute("GET", "/balances", books.balances),
         AdminRoute("GET", "/balances/accounts", books.accounts),
+        AdminRoute("GET", "/balances/waiting", books.waiting),
+        AdminRoute("GET", "/losses", books.losses),
         AdminRoute("GET", "/swaps/{id}", admin.swap),
         AdminRoute("GET", "/stuck", admin.stuck),
         AdminRoute("GET", "/claimable", admin.claimable),
@@ -179,7 +190,7 @@ async def pages_of(browser: Browser, one: Listed) -> list[list[str]]:
     return pages
 
 
-@pytest.mark.parametrize("one", LISTS, ids=lambda one: one.row.pattern)
+@pytest.mark.parametrize("one", LISTS, ids=lambda one: f"{one.path} {one.row.pattern}")
 async def test_every_row_of_a_long_list_is_on_a_page_and_opens(
     browser: Browser, one: Listed
 ) -> None:
@@ -238,10 +249,12 @@ async def test_each_balance_links_to_the_accounts_that_it_is_made_of(browser: Br
     page = (await browser.get("/balances")).text
 
     links = re.findall(r'href="(/balances/accounts[^"]+)"', page)
-    assert {link.rpartition("=")[2] for link in links} == {"held", "owed"}
+    assert {link.rpartition("=")[2] for link in links} == {"held", "owed", "free"}
     shown = [(await browser.get(html.unescape(link))).text for link in links]
 
     assert any("In flight" in one and 'href="/swaps/' in one for one in shown)
     assert any("Custody" in one for one in shown)
+    [waiting] = set(re.findall(r'href="(/balances/waiting[^"]+)"', page))
+    assert 'href="/swaps/' in (await browser.get(html.unescape(waiting))).text
     wrong = await browser.get("/balances/accounts?network=BASE_DEVNET&token=0x01&side=both")
-    assert (wrong.status_code, "side is held or owed" in wrong.text) == (400, True)
+    assert (wrong.status_code, "side is held, owed or free" in wrong.text) == (400, True)

@@ -22,20 +22,21 @@ from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
+from tests.console.guide import GUIDE, save_picture
 from tests.console.operated import ADDRESS, Console, Services, only_settler
 from tests.console.operators import two_browsers
 from tests.console.screens import AFTER_APPROVAL, AFTER_ORDER, RESCUES
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database
 from tests.support.browser import opened
-from tests.support.screens import AXE, NARROW, look
+from tests.support.screens import AXE, NARROW, WIDE, look, show
 from tests.support.walks import Walk
 
 __all__ = ["place"]  # a fixture
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(200)]
 OWNER = a_recipient(8)
-REASON = f"{'the owner signed a message, ' * 40}and we called back"
+REASON = f"{'the owner signed a message, ' * (1 if GUIDE else 40)}and we called back"
 PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
 # The routes of the page, and the parts of them that are on more than one line.
 ROUTES = """
@@ -224,6 +225,10 @@ async def test_rescue_screens_pass_the_screen_checks(
     ):
         walk = Walk(page, url, visitors=cookies, ids={"": ids}, may_cut_tables=True)
         await walk.over(RESCUES)
+        if GUIDE:
+            await look(page, "light", WIDE)
+            await show(page, f"{url}/rescues")
+            await save_picture(page, "rescues")
 
     assert not walk.faults, walk.report
 

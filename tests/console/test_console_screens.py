@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from typing import Final
 
 import pytest
 
+from services.settler.tests.lane_harness import SOURCE
 from swap_domain.catalogue import NATIVE
 from swap_runtime.http.asgi import AsgiServer
+from tests.console.guide import GUIDE, NO_GUIDE, save_picture
 from tests.console.operated import BAD, HOSTILE, TOKENS, Console, Services, operated
 from tests.console.screens import LISTS, NOT_PAGES, SCREENS, SIGNED_OUT, SINGLE
 from tests.plugins.postgres import Database
@@ -32,6 +35,16 @@ pytestmark = [
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
 PAID: Final = "SELECT swap_id FROM intent WHERE state = 'confirmed' ORDER BY id LIMIT 1"
+# What the journey of two operators has no picture of (tests/e2e/test_console.py), and the element
+# that each picture begins with.
+PICTURED: Final = {
+    **dict.fromkeys(("stuck", "payments", "losses", "accounts", "caps", "blocked"), "body"),
+    **dict.fromkeys(("signers", "recovery", "sessions"), "body"),
+    "swap": "section:has(+ section + section:last-child)",  # its transactions and its ledger
+}
+PAGE: Final = Path(__file__).parents[2] / "docs/console.md"
+# Lists that are shown by one of their rows.
+ONE_OF: Final = {"approvals": "approval", "claimables": "claimable"}
 # Amounts and names as long as they are shown.
 LONG_BALANCES: Final = """
 document.querySelectorAll("main .card:first-of-type table.rows tbody tr").forEach((row) => {
@@ -62,12 +75,14 @@ def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 async def site(services: Services) -> AsyncIterator[Site]:
-    reason = f"swap 42 has no deposit address {HOSTILE} {'W' * 80}"
-    why = {"reason": f"an incident is looked into {HOSTILE} {'at length ' * 180}"}
+    long_word, long_text = ("", "") if GUIDE else ("W" * 80, "at length " * 180)
+    reason = f"swap 42 has no deposit address {HOSTILE} {long_word}"
+    why = {"reason": f"an incident is looked into {HOSTILE} {long_text}"}
     ids = {
         **await services.seed_payments(),
         "service": "settler",
         "network": "BASE_DEVNET",
+        "source": SOURCE,
         "bad": BAD,
         "token": NATIVE,
         "parked": str(await services.park(reason)),
@@ -126,6 +141,14 @@ async def test_every_console_page_has_a_screen(services: Services) -> None:
     await console.http.close()
 
 
+def test_every_entry_of_the_menu_has_a_picture_in_the_guide() -> None:
+    pictures = set(re.findall(r"\(console/([\w-]+)\.webp\)", PAGE.read_text()))
+    names = {screen.name for screen in (*LISTS, SIGNED_OUT[0])} - {"missing"}
+
+    assert {ONE_OF.get(name, name) for name in names} <= pictures
+    assert set(PICTURED) <= pictures
+
+
 @pytest.mark.timeout(900)
 async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
@@ -138,6 +161,21 @@ async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path
     assert not walk.faults, walk.report
     assert complaints == []
     assert title != "run"
+
+
+@pytest.mark.skipif(not GUIDE, reason=NO_GUIDE)
+async def test_other_pages_have_pictures(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
+        await look(page, "light", WIDE)
+        await page.until("!!document.querySelector('input[name=token]')")
+        await save_picture(page, "sign-in", at_least=720)
+        await sign_in(page, "ann")
+        for screen in (*LISTS, *SINGLE):
+            if screen.name in PICTURED:
+                path = (screen.route + screen.query).format_map(site.ids)
+                await show(page, site.url + path)
+                await save_picture(page, screen.name, top=PICTURED[screen.name])
 
 
 async def test_balances_with_long_amounts_fit_the_screen(site: Site, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""A halted signer: two operators resume it, each in a browser, and its lane pays again."""
+"""Signers: a halted one is resumed by two operators, each in a browser; open nonces are listed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.usecases.list_signers import ListSigners
-from tests.console.operated import Services, only_settler
+from tests.console.operated import ADDRESS, Console, Services, only_settler
 from tests.console.operators import two_browsers
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database
@@ -53,7 +54,10 @@ async def services(world: World, database: Database) -> AsyncIterator[Services]:
     resume = OrderRoute(
         "/signers/{network}/resume", admin.resume, second.resumes_signers, admin.add_halts
     )
-    reads = [AdminRoute("GET", "/signers", admin.list_all)]
+    reads = [
+        AdminRoute("GET", "/signers", admin.list_all),
+        AdminRoute("GET", "/signers/{network}/{address}/nonces", admin.open_nonces),
+    ]
     async with only_settler(world.engine, database, reads=reads, orders=[resume]) as made:
         yield made
 
@@ -97,3 +101,18 @@ async def test_two_operators_resume_a_halted_signer_and_its_lane_pays_again(
         assert words in log, words
     assert complaints == []
     assert world.paid(1) == PAYOUT
+
+
+async def test_open_nonces_of_a_signer_link_to_the_swaps_that_they_pay(
+    world: World, services: Services
+) -> None:
+    await world.confirmed_swaps(2)
+    await world.send_everything()
+    console = Console(services, public_url=ADDRESS)
+    browser = await console.sign_in_as("vic")
+    [path] = re.findall(r'href="(/signers/[^"]+)#part-2"', (await browser.get("/signers")).text)
+
+    nonces = (await browser.get(path)).text.partition("Open nonces</h2>")[2]
+
+    assert len(set(re.findall(r'href="(/swaps/[0-9a-f-]{36})"', nonces))) == 2
+    await console.http.close()

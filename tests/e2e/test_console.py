@@ -35,7 +35,7 @@ pytestmark = [
 GUIDE: Final = os.environ.get("GUIDE_PICTURES")
 COIN: Final = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")
 PAID: Final = 31_500_000
-PICTURE_HEIGHT: Final = 800
+PICTURE_HEIGHT: Final = 830
 # Of pages that are longer, to the end of what the picture is about.
 HEIGHTS: Final = {
     **{"overview": 850, "balances": 960, "stops": 1060},

@@ -40,12 +40,21 @@ class Internal:
 
         :raises RequestFailed: with the message of the service.
         """
-        page = self.get(path, **query)
-        rows: list[dict[str, Any]] = page[name]
-        while following := page.get("next"):
-            page = self.get(path, **{**query, **following})
-            rows += page[name]
+        rows: list[dict[str, Any]] = self.get_whole(path, name, **query)[name]
         return rows
+
+    def get_whole(self, path: str, name: str, **query: str | None) -> dict[str, Any]:
+        """Return the answer with the rows of a list, of all of its pages.
+
+        :raises RequestFailed: with the message of the service.
+        """
+        whole: dict[str, Any] = self.get(path, **query)
+        following = whole.pop("next", None)
+        while following:
+            page = self.get(path, **{**query, **following})
+            whole[name] += page[name]
+            following = page.get("next")
+        return whole
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """

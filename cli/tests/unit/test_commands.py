@@ -385,6 +385,19 @@ def test_lists_are_read_to_their_last_page(
     assert [one["id"] for one in run(stack, *command)] == [1, 2]
 
 
+def test_losses_are_read_to_their_last_page(port: Port, stack: Path) -> None:
+    first, last = [{"at": "later"}], [{"at": "earlier"}]
+    following = {"after_at": "later", "after_id": "a"}
+    port.answers["GET", "/admin/losses"] = (
+        200,
+        {"networks": [], "entries": first, "next": following},
+    )
+    path = "/admin/losses?after_at=later&after_id=a"
+    port.answers["GET", path] = (200, {"networks": [], "entries": last, "next": None})
+
+    assert run(stack, "losses") == {"networks": [], "entries": first + last}
+
+
 def test_a_claimable_balance_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     port.answers["POST", "/admin/claimable/7/pay"] = (200, {"intent_id": "i"})
 

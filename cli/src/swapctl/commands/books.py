@@ -27,8 +27,8 @@ def list_balances(context: typer.Context, *, as_json: Json = False) -> None:
 
 
 def list_losses(context: typer.Context, *, as_json: Json = False) -> None:
-    """List each network's losses from reorgs within the span, and the newest postings."""
-    result = internal(context, ServiceName.SETTLER).get("/losses")
+    """List each network's losses from reorgs within the span, and all postings of losses."""
+    result = internal(context, ServiceName.SETTLER).get_whole("/losses", "entries")
     if as_json:
         show(result, as_json=True)
         return

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.paging import read_number
 
 Form = TypeVar("Form", bound=BaseModel)
 T = TypeVar("T")
 Method = Callable[[Any, Order], Awaitable[T]]
-
-DIGITS_MAX: Final = 18  # every such number is a bigint
 
 
 class WrongForm(ValueError):
@@ -51,12 +50,6 @@ def read_id(order: Order, *, of: str) -> int:
     if id is None:
         raise WrongForm(f"not the id of {of}")
     return id
-
-
-def read_number(text: str) -> int | None:
-    """Return the number in the text of a request; None when it is none, or too large for a row."""
-    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
-    return int(text) if is_number else None
 
 
 def first_fault(error: ValidationError) -> str:

@@ -14,6 +14,7 @@ from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_loss_budget import guarding, lost
 from services.settler.tests.lane_harness import DESTINATION, NOW, SOURCE, World, a_deposit
 from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.operator import observe
 from swap_settler.operator.http.books import BooksAdmin
@@ -30,6 +31,7 @@ from tests.support.serving import client_of, get
 
 pytestmark = pytest.mark.connected
 QUERIES = read_queries((FOLDER / "queries.sql").read_text())
+DUE = f"INSERT INTO refund_due (network, swap_id) SELECT '{SOURCE}', id FROM swap"
 BUDGET = 5 * 10**9  # micro-dollars
 
 
@@ -94,21 +96,52 @@ async def test_balances_are_the_sums_of_their_accounts(world: World) -> None:
 
     for cover in (await read(admin.balances))["balances"]:
         asset = {name: cover[name] for name in ("network", "token")}
-        for side in ("held", "owed"):
+        held, owed = int(cover["held_base_units"]), int(cover["owed_base_units"])
+        for side, sum_of_side in (("held", held), ("owed", owed), ("free", held - owed)):
             page = await read(admin.accounts, side=side, limit="2", **asset)
             accounts = page["accounts"]
             while page["next"]:
                 page = await read(admin.accounts, side=side, limit="2", **asset, **page["next"])
                 accounts += page["accounts"]
             total = sum(int(one["base_units"]) for one in accounts)
-            assert total == int(cover[f"{side}_base_units"]), (cover, side)
-            assert side == "held" or all(one["swap_id"] for one in accounts)
+            assert total == sum_of_side, (cover, side)
+            assert side != "owed" or all(one["swap_id"] for one in accounts)
 
 
-async def test_side_of_an_asset_is_held_or_owed(world: World) -> None:
+async def test_side_of_an_asset_is_held_owed_or_free(world: World) -> None:
     refused = await read(books(world).accounts, 400, network=SOURCE, token="0x01", side="both")
 
-    assert refused == {"error": "side is held or owed"}
+    assert refused == {"error": "side is held, owed or free"}
+
+
+async def test_backlogs_are_made_of_their_deposits(world: World) -> None:
+    await world.confirmed_swaps(3)
+    admin = books(world)
+    [waiting] = (await read(admin.balances))["backlogs"]
+    filters = {"kind": waiting["kind"], "network": SOURCE, "limit": "2"}
+
+    first = await read(admin.waiting, **filters)
+    last = await read(admin.waiting, **filters, **first["next"])
+
+    rows = first["waiting"] + last["waiting"]
+    assert (waiting["count"], last["next"]) == (3, None)
+    assert len({row["deposit_id"] for row in rows}) == len({row["swap_id"] for row in rows}) == 3
+    assert (await read(admin.waiting, **{**filters, "kind": "refunds"}))["waiting"] == []
+    assert "deposits or refunds" in (await read(admin.waiting, 400, kind="all"))["error"]
+
+
+async def test_refunds_that_wait_are_listed(world: World) -> None:
+    await world.confirmed_swaps(1)
+    async with world.engine.begin() as connection:
+        await connection.execute(sql(DUE))
+    admin = books(world)
+
+    backlogs = (await read(admin.balances))["backlogs"]
+    page = await read(admin.waiting, kind="refunds", network=SOURCE)
+
+    assert [one["count"] for one in backlogs if one["kind"] == "refunds"] == [1]
+    [row] = page["waiting"]
+    assert (row["deposit_id"], page["next"]) == (None, None)
 
 
 async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) -> None:
@@ -121,6 +154,23 @@ async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) 
     assert (of_source["usd_micros"], of_source["is_stopped"]) == (str(3000 * 10**6), True)
     [entry] = losses["entries"]
     assert (entry["kind"], entry["network"], entry["swap_id"] is None) == ("lost", SOURCE, False)
+
+
+async def test_each_loss_is_on_one_page(world: World) -> None:
+    for number in range(1, 6):
+        await lost(world, number)
+    admin = books(world)
+
+    page = await read(admin.losses, limit="2")
+    sizes, swaps = [len(page["entries"])], [one["swap_id"] for one in page["entries"]]
+    while page["next"]:
+        page = await read(admin.losses, limit="2", **page["next"])
+        assert {row["network"] for row in page["networks"]} == {SOURCE, DESTINATION}
+        sizes.append(len(page["entries"]))
+        swaps += [one["swap_id"] for one in page["entries"]]
+
+    assert (sizes, len(set(swaps))) == ([2, 2, 1], 5)
+    assert "after_at" in (await read(admin.losses, 400, after_at="yesterday"))["error"]
 
 
 async def test_invariants_that_hold_have_no_rows(world: World, views: None) -> None:

@@ -190,7 +190,7 @@ class TestACap:
 
         await world.send_everything()
         assert await left(world) == [2, 3]
-        [waits] = await keeping(world).list_queued()
+        [waits] = await keeping(world).list_queued(limit=20)
         assert waits.reason.startswith("larger than the cap of ")
 
         await cap(world, 6)
@@ -288,7 +288,7 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [1]
         assert len(await world.rows("SELECT 1 FROM outflow_queue")) == 2
-        assert {one.intent_id for one in await keeping(world).list_queued()} == {
+        assert {one.intent_id for one in await keeping(world).list_queued(limit=20)} == {
             one.id for one in await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
         }
 
@@ -364,7 +364,7 @@ class TestTheQueue:
         await world.confirmed_swaps(3)
         await order_reservations(world, 1, 2, 3)
         await world.send_everything()
-        waiting = await keeping(world).list_queued()
+        waiting = await keeping(world).list_queued(limit=20)
         last = waiting[-1].intent_id
 
         async with _client(world) as http:
@@ -374,7 +374,7 @@ class TestTheQueue:
         await world.send_everything()
 
         assert len(await left(world)) == 2
-        assert [one.intent_id for one in await keeping(world).list_queued()] == [
+        assert [one.intent_id for one in await keeping(world).list_queued(limit=20)] == [
             one.intent_id for one in waiting if one.intent_id != last
         ]
         assert await world.rows("SELECT sum(spent) FROM outflow_spent") == [(2 * PAYOUT,)]
@@ -402,7 +402,7 @@ class TestTheTreasurysOwnLimit:
         world.chain.mine()
         await world.send_everything()
         assert len(await left(world)) == 20
-        waiting = await keeping(world).list_queued()
+        waiting = await keeping(world).list_queued(limit=20)
         assert {one.reason for one in waiting} == {"the Treasury's own limit of the token"}
 
         world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=30 * PAYOUT)

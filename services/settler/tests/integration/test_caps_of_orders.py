@@ -94,7 +94,7 @@ async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: 
 
     assert await left(world) == {first.id}
     assert await spent(world) == ONE
-    [waits] = await keeping(world).list_queued()
+    [waits] = await keeping(world).list_queued(limit=20)
     assert (waits.intent_id, waits.reason) == (second.id, "the cap is used up")
 
     await a_day_later(world)
@@ -111,7 +111,7 @@ async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -
     await world.send_everything()
 
     assert await left(world) == {priced.id}
-    [waits] = await keeping(world).list_queued()
+    [waits] = await keeping(world).list_queued(limit=20)
     assert waits.intent_id == unpriced.id
     assert waits.reason == "it has no price to count under the cap: let the payment through"
 

@@ -168,6 +168,8 @@ MINED: Final = {
 QUEUE_ENTRIES: Final = {"intent_id": OUTPUTS, "cap_id": [1] * len(REQUESTED)}
 SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "backlogs.COVERS": {"networks": [NETWORK], "treasuries": ["treasury"]},
+    "backlogs.DEPOSIT_ITEMS": {"after_id": UUID(int=0)},
+    "backlogs.REFUND_ITEMS": {"after_id": UUID(int=0)},
     "blocked.BLOCK": {"addresses": ["new"]},
     "blocked.LIFT": {"addresses": ["somebody 1010"]},
     "rescues.NEWEST": {"before": None},
@@ -195,6 +197,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "lane_statements.SIGNER_BALANCE": {"address": "treasury"},
     "lane_statements.MARK_SENT": {"hash": HASHES, "sent_ago": [timedelta(0)] * len(HASHES)},
     "losses.COUNTED_LOSSES": {"span": timedelta(days=1)},
+    "losses.ENTRIES": {"after_at": NOW, "after_id": UUID(int=0)},
     "outflow_statements.ADD_SPENT": {"cap_id": [1], "spent": ["1"]},
     "outflow_statements.ADD_COUNTED": {
         "intent_id": OUTPUTS[:5],
@@ -215,6 +218,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "partner_fees.PAID": OF_APP,
     "records.FIND_CLAIMABLE": {"id": 1},
     "records.SWAP": {"id": SWAPS[-1]},
+    "signers.OPEN_NONCES": {"after": 0, "after_id": UUID(int=0), "no_id": UUID(int=0)},
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
     **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
     **{

@@ -94,7 +94,7 @@ class Worlds:
         prices: FixedPrices = NO_PRICES,
     ) -> Intent:
         pay = self.paying(later=later, prices=prices)
-        [fee] = await pay.list_owed()
+        [fee] = await pay.list_owed(limit=20)
         return await pay(Order(fee.id, units, to, by="ann", reason="their contract"))
 
     async def owed(self) -> list[tuple[str, int]]:
@@ -131,7 +131,7 @@ async def test_fee_is_owed_to_the_app_once_the_output_is_final(worlds: Worlds) -
     await worlds.earned(1)
 
     assert await worlds.owed() == [("partner_fee", FEE)]
-    [fee] = await worlds.paying().list_owed()
+    [fee] = await worlds.paying().list_owed(limit=20)
     assert (fee.app_id, fee.network, fee.token, fee.base_units) == (IDS, SOURCE, NATIVE, FEE)
     [entry] = await worlds.here.rows(
         "SELECT swap_id FROM ledger_transaction WHERE kind = 'partner_fee_earned'"
@@ -210,7 +210,7 @@ async def test_fee_is_paid_in_full_and_the_next_payment_has_another_id(worlds: W
 async def test_fee_ordered_many_times_is_paid_once(worlds: Worlds) -> None:
     await worlds.earned(1)
     pay = worlds.paying()
-    [fee] = await pay.list_owed()
+    [fee] = await pay.list_owed(limit=20)
     order = Order(fee.id, FEE, PARTNER, by="ann", reason="their contract")
 
     results = await asyncio.gather(*(pay(order) for _ in range(5)), return_exceptions=True)
@@ -234,7 +234,7 @@ async def test_listed_fee_is_paid_before_the_fee_earned_since(
 ) -> None:
     await worlds.earned(1)
     pay = worlds.paying()
-    [listed] = await pay.list_owed()
+    [listed] = await pay.list_owed(limit=20)
     await worlds.earned(2)
 
     first = await pay(Order(listed.id, FEE, PARTNER, by="ann", reason="their contract"))
@@ -285,6 +285,6 @@ async def test_a16_counts_under_the_app_s_cap_in_dollars_and_waits_when_it_is_fu
 
     await worlds.here.send_everything()
 
-    [waits] = await manage_caps.list_queued()
+    [waits] = await manage_caps.list_queued(limit=20)
     assert waits.intent_id == second.id
     assert waits.reason == f"the cap of {IDS} is used up"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -91,7 +92,10 @@ async def port(world: World) -> AsyncIterator[Port]:
     internal = internal_port(
         world.engine,
         {TOKEN: Operator("ann", Role.OPERATOR)},
-        reads=[AdminRoute("GET", "/signers", admin.list_all)],
+        reads=[
+            AdminRoute("GET", "/signers", admin.list_all),
+            AdminRoute("GET", "/signers/{network}/{address}/nonces", admin.open_nonces),
+        ],
         orders=[OrderRoute("/signers/{network}/resume", admin.resume)],
     )
     number = await internal.start("127.0.0.1", 0)
@@ -118,6 +122,25 @@ class TestListing:
         assert (signer["halted"], signer["resumed"]) == (None, None)
         assert signer["act"] == "nobody needs to act"
         assert halted_gauge() == 0
+
+    async def test_open_nonces_have_their_transactions_and_payments(
+        self, world: World, port: Port
+    ) -> None:
+        await world.confirmed_swaps(3)
+        await world.send_everything()
+        path, query = f"/admin/signers/{DESTINATION}/{SIGNER}/nonces", {"limit": "2"}
+
+        _, first = await port.get(f"{path}?{urlencode(query)}")
+        _, last = await port.get(f"{path}?{urlencode({**query, **first['next']})}")
+
+        rows = first["nonces"] + last["nonces"]
+        assert (len(first["nonces"]), len(last["nonces"]), last["next"]) == (2, 1, None)
+        assert len({row["swap_id"] for row in rows}) == 3  # one transaction pays all
+        assert {row["nonce"] for row in rows} == {0}
+        [sent] = await world.rows("SELECT transaction_hash FROM attempt")
+        assert {row["transaction_hash"] for row in rows} == {sent.transaction_hash}
+        assert (await port.get(f"{path}?after=x"))[0] == 400
+        assert (await port.get(path.replace(SIGNER, OTHER)))[1]["nonces"] == []
 
     async def test_shows_the_reason_time_and_action_of_a_halt(
         self, world: World, port: Port

@@ -20,6 +20,7 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
+    read_number,
     read_query_moment,
     read_query_number,
 )
@@ -67,7 +68,6 @@ UPDATE parked SET state = 'dropped', ended_at = now()
 WHERE id = :id AND state IN ('parked', 'unverified') RETURNING id
 """)
 LIMIT: Final = 500
-DIGITS_MAX: Final = 18  # every such number is a bigint
 NOT_FOUND: Final = "no such parked message"
 log = structlog.get_logger()
 
@@ -193,9 +193,9 @@ class ParkedRoutes:
 
 
 def _id(request: Request) -> int:
-    text = request.path_params["id"]
-    is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
-    return int(text) if is_id else -1
+    """Return the id in the address; -1, which no message has, when it is none."""
+    id = read_number(request.path_params["id"])
+    return -1 if id is None else id
 
 
 def _place(one: Mapping[str, object]) -> Mapping[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -24,6 +23,13 @@ from swap_runtime.operators.operator_log import (
     Outcome,
     carrying_out,
     without_secrets,
+)
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_number,
+    read_place,
 )
 from swap_runtime.operators.proposals import Place, Proposal, Proposals, end_proposal, shown
 from swap_runtime.postgres.database import Engine, Transaction
@@ -210,24 +216,16 @@ class OrderDesk:
         except ValueError:
             return None
 
+    @answers_wrong_places
     async def _list_proposals(self, request: Request) -> Response:
-        """Answer the open ones, of one `action` where it is named, the oldest first.
-
-        `next` is the query of the following page, beside `action` and `limit`.
-        """
-        query = request.query_params
-        limit = query.get("limit", "")
-        try:
-            after = _read_place(query.get("after_at"), query.get("after_id"))
-            size = int(limit) if limit else LISTED_MAX
-        except ValueError:
-            words = "after_at is a time, after_id an id, limit a number"
-            return JSONResponse({"error": words}, status_code=400)
-        listed, last = await self._proposals.list_open(
-            action=query.get("action"), after=after, limit=size
+        """Answer the open ones, of one `action` where it is named, the oldest first."""
+        limit, place = read_limit(request, largest=LISTED_MAX), read_place(request)
+        found = await self._proposals.list_open(
+            action=request.query_params.get("action"),
+            after=None if place is None else Place(*place),
+            limit=limit + 1,
         )
-        following = last and {"after_at": last.proposed_at.isoformat(), "after_id": str(last.id)}
-        return JSONResponse({"approvals": [shown(one) for one in listed], "next": following})
+        return answer_page("approvals", found, limit=limit, show=shown, place=_place)
 
     async def _show_proposal(self, request: Request) -> Response:
         """Answer one of them, whatever became of it."""
@@ -237,10 +235,11 @@ class OrderDesk:
         return JSONResponse({"approval": shown(proposal)})
 
     async def _list_log(self, request: Request) -> Response:
-        before, limit = (request.query_params.get(name, "") for name in ("before", "limit"))
+        before, limit = (
+            read_number(request.query_params.get(name, "")) for name in ("before", "limit")
+        )
         rows = await self._log.list_newest(
-            before=int(before) if before.isascii() and before.isdecimal() else None,
-            limit=int(limit) if limit.isascii() and limit.isdecimal() else LISTED_MAX,
+            before=before, limit=LISTED_MAX if limit is None else limit
         )
         return JSONResponse({"orders": list(rows)})
 
@@ -265,19 +264,8 @@ async def _no_such_proposal() -> Response:
     return JSONResponse({"error": "no such proposal"}, status_code=404)
 
 
-def _read_place(at: str | None, id: str | None) -> Place | None:
-    """
-    :raises ValueError: when one of them is wrong or missing.
-    """
-    if at is None and id is None:
-        return None
-    proposed_at = datetime.fromisoformat(at or "")
-    if proposed_at.tzinfo is None:
-        raise ValueError("the time has no zone")
-    try:
-        return Place(proposed_at.astimezone(UTC), UUID(id or ""))
-    except OverflowError as error:  # before the year 1 in UTC
-        raise ValueError("the time is out of range") from error
+def _place(proposal: Proposal) -> Mapping[str, str]:
+    return {"after_at": proposal.proposed_at.isoformat(), "after_id": str(proposal.id)}
 
 
 def _parameters(proposal: Proposal) -> Mapping[str, Any]:

@@ -42,9 +42,16 @@ def read_query_number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+    number = read_number(text)
+    if number is None:
         raise WrongPlace(f"{name} is a number")
-    return int(text)
+    return number
+
+
+def read_number(text: str) -> int | None:
+    """Return the number in the text of a request; None when it is none, or too large for a row."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return int(text) if is_number else None
 
 
 def read_query_moment(request: Request, name: str) -> datetime | None:
@@ -74,6 +81,19 @@ def read_query_uuid(request: Request, name: str) -> UUID | None:
         raise WrongPlace(f"{name} is an id") from error
 
 
+def read_place(request: Request) -> tuple[datetime, UUID] | None:
+    """Return `after_at` and `after_id`, the place in a list by time; None on its first page.
+
+    :raises WrongPlace: when one of them is wrong or missing.
+    """
+    at, id = read_query_moment(request, "after_at"), read_query_uuid(request, "after_id")
+    if at is None and id is None:
+        return None
+    if at is None or id is None:
+        raise WrongPlace("after_at and after_id are one place")
+    return at, id
+
+
 def answer_page(
     name: str,
     found: Sequence[Row],
@@ -81,15 +101,18 @@ def answer_page(
     limit: int,
     show: Callable[[Row], Mapping[str, Any]],
     place: Callable[[Row], Mapping[str, str]],
+    beside: Mapping[str, Any] | None = None,
 ) -> Response:
     """Answer a page.
 
     :param found: up to one row more than the page has, which says that more follow.
     :param place: the query that names the place of a row.
+    :param beside: what else the answer has, on each page.
     """
     rows = found[:limit]
     following = place(rows[-1]) if len(found) > limit else None
-    return JSONResponse({name: [show(row) for row in rows], "next": following})
+    shown = [show(row) for row in rows]
+    return JSONResponse({**(beside or {}), name: shown, "next": following})
 
 
 def answers_wrong_places(read: Read) -> Read:

@@ -16,7 +16,6 @@ from swap_runtime.operators.operator_log import INSERT, LoggedOrder, Outcome
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
 
-LISTED_MAX: Final = 500
 COLUMNS: Final = """
 id, action, target, body, why, reason, proposed_by, proposed_at, expires_at, ended_by, ended_at,
 outcome, expires_at <= now() AS is_expired
@@ -107,24 +106,21 @@ class Proposals:
         return None if row is None else _to_proposal(row)
 
     async def list_open(
-        self, *, action: str | None = None, after: Place | None = None, limit: int = LISTED_MAX
-    ) -> tuple[Sequence[Proposal], Place | None]:
-        """Return the oldest open ones, and the last place where more follow.
+        self, *, action: str | None, after: Place | None, limit: int
+    ) -> Sequence[Proposal]:
+        """Return the oldest open ones.
 
         :param action: of this order alone.
+        :param after: only what follows this place.
         """
-        size = min(max(limit, 1), LISTED_MAX)
         values = {
             "action": action,
             "after_at": None if after is None else after.proposed_at,
             "after_id": FIRST_ID if after is None else after.id,
-            "limit": size + 1,
+            "limit": limit,
         }
         async with reading(self._engine) as connection:
-            found = [_to_proposal(row) for row in await connection.execute(LIST_OPEN, values)]
-        listed = found[:size]
-        last = Place(listed[-1].proposed_at, listed[-1].id) if len(found) > size else None
-        return listed, last
+            return [_to_proposal(row) for row in await connection.execute(LIST_OPEN, values)]
 
     async def reject(self, id: UUID, logged: LoggedOrder) -> None:
         """

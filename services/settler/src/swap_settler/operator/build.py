@@ -154,6 +154,7 @@ def _serve_books(
     service.admin("GET", "/assets", admin.assets)
     service.admin("GET", "/balances", admin.balances)
     service.admin("GET", "/balances/accounts", admin.accounts)
+    service.admin("GET", "/balances/waiting", admin.waiting)
     service.admin("GET", "/losses", admin.losses)
     service.admin("GET", "/invariants", admin.invariants)
 
@@ -207,6 +208,7 @@ def _serve_signers(
         clock=service.clock,
     )
     service.admin("GET", "/signers", of_signers.list_all)
+    service.admin("GET", "/signers/{network}/{address}/nonces", of_signers.open_nonces)
     service.order(
         "/signers/{network}/resume",
         of_signers.resume,

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
 from swap_dashboard.console.http.layout import ConsolePages
+from swap_dashboard.console.http.orders import find_row
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
@@ -28,6 +29,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     number,
+    part_of,
     plain,
     seconds,
     url_with,
@@ -47,9 +49,15 @@ ACCOUNT_PAGES: Final = {
 ABOUT_SIDES: Final = {
     "held": "What the ledger has in the Treasury, and can be paid out.",
     "owed": "What is owed, by swap, owner and app. The page of a swap has its ledger.",
+    "free": "What the ledger has in the Treasury, less what is owed, which is negative here.",
+}
+ABOUT_BACKLOGS: Final = {
+    "deposits": "Deposits of swaps that are not paid out or refunded yet, the oldest first.",
+    "refunds": "Refunds that are due, ordered, sent or mined, but not final, the oldest first.",
 }
 BACKLOGS: Final = ("What", "Network", ">Number", "Oldest")
 LOSSES: Final = ("Network", ">Lost", ">Budget", "State")
+OF_ENTRIES: Final = "#part-2"  # the second part of the page
 ENTRIES: Final = ("When", "Kind", "Network", ">Amount", "Swap")
 KINDS: Final = {"lost": "lost", "recovered": "found again", "refuel_lost": "refuel lost"}
 
@@ -59,6 +67,8 @@ class BookPages(ConsolePages):
         return [
             Route("/balances", self.balances),
             Route("/balances/accounts", self.accounts),
+            Route("/balances/treasury", self.treasury),
+            Route("/balances/waiting", self.waiting),
             Route("/losses", self.losses),
             Route("/invariants", self.invariants),
         ]
@@ -103,10 +113,53 @@ class BookPages(ConsolePages):
         )
         return self._layout.page(view, visitor, section="balances")
 
+    async def treasury(self, request: Request) -> Response:
+        """Show what a Treasury had of an asset, beside what the ledger has of it."""
+        visitor = self._visitors.require(request)
+        content, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/balances"), read_units(visitor.api)
+        )
+        asset = {name: request.query_params.get(name, "") for name in ("network", "token")}
+        one = find_row(content["balances"], **asset)
+        symbol = units.symbol(asset["network"], asset["token"])
+        view = View(
+            title=f"{symbol} on {asset['network']}: in the Treasury",
+            about="What the contract had at a final block. The ledger may be ahead of it.",
+            crumbs=[("/balances", "Balances")],
+            parts=[Part("Treasury", facts=_treasury_facts(one, units))],
+        )
+        return self._layout.page(view, visitor, section="balances")
+
+    async def waiting(self, request: Request) -> Response:
+        """Show what a number of the backlog is made of."""
+        visitor = self._visitors.require(request)
+        filters = {name: request.query_params.get(name, "") for name in ("kind", "network")}
+        content = await visitor.api.get(
+            SETTLER, "/balances/waiting", {**filters, **page_query(request)}
+        )
+        rows = [
+            [
+                code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+                code(one["deposit_id"]),
+                moment(one["since"]),
+            ]
+            for one in content["waiting"]
+        ]
+        table = Table(("Swap", "Deposit", "Since"), rows, "Nothing is waiting any more.")
+        view = View(
+            title=f"Waiting on {filters['network']}: {filters['kind']}",
+            about=ABOUT_BACKLOGS.get(filters["kind"], ""),
+            crumbs=[("/balances", "Balances")],
+            parts=[Part("Waiting", table=table)],
+            next_page=next_page(request, content, others=filters),
+            next_text="Later ones",
+        )
+        return self._layout.page(view, visitor, section="balances")
+
     async def losses(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         content, units = await asyncio.gather(
-            visitor.api.get(SETTLER, "/losses"), read_units(visitor.api)
+            visitor.api.get(SETTLER, "/losses", page_query(request)), read_units(visitor.api)
         )
         span = duration(timedelta(seconds=int(content["span_seconds"])))
         networks = [_loss(one) for one in content["networks"]]
@@ -115,7 +168,12 @@ class BookPages(ConsolePages):
             Part("Budgets", table=Table(LOSSES, networks), about=f"A loss counts for {span}."),
             Part("Entries", table=Table(ENTRIES, entries, "Nothing was ever lost.")),
         ]
-        view = View(title="Losses", about="What reorgs took after it was paid for.", parts=parts)
+        view = View(
+            title="Losses",
+            about="What reorgs took after it was paid for.",
+            parts=parts,
+            next_page=next_page(request, content),
+        )
         return self._layout.page(view, visitor, section="losses")
 
     async def invariants(self, request: Request) -> Response:
@@ -123,7 +181,16 @@ class BookPages(ConsolePages):
         content = await visitor.api.get(SETTLER, "/invariants", is_slow=True)
         results = content["invariants"]
         broken = [one for one in results if one["rows"] or one["failure"]]
-        rows = [[_result(one), plain(one["name"]), number(len(one["rows"]))] for one in results]
+        # Each broken one has a part of the page, in this order.
+        parts_of = {one["name"]: f"#part-{n}" for n, one in enumerate(broken, 1) if one["rows"]}
+        rows = [
+            [
+                _result(one),
+                plain(one["name"]),
+                replace(number(len(one["rows"])), href=parts_of.get(one["name"], "")),
+            ]
+            for one in results
+        ]
         every = Table(("State", "Invariant", ">Rows"), rows)
         parts = [*(_violations(one) for one in broken), Part("All", table=every)]
         view = View(
@@ -138,15 +205,40 @@ class BookPages(ConsolePages):
 def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     held, owed = int(one["held_base_units"]), int(one["owed_base_units"])
     treasury = one["treasury_base_units"]
+    asset = {name: one[name] for name in ("network", "token")}
     return [
         plain(one["network"]),
         token_of(units, one),
         replace(_counted(one, units, held), href=_accounts_href(one, "held")),
         replace(_counted(one, units, owed), href=_accounts_href(one, "owed")),
-        _counted(one, units, held - owed),
-        plain("not read yet") if treasury is None else _counted(one, units, treasury),
+        replace(_counted(one, units, held - owed), href=_accounts_href(one, "free")),
+        plain("not read yet")
+        if treasury is None
+        else replace(_counted(one, units, treasury), href=url_with("/balances/treasury", **asset)),
         _cover(owed, treasury),
     ]
+
+
+def _treasury_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    held, treasury = one["held_base_units"], one["treasury_base_units"]
+    difference = None if treasury is None else int(treasury) - int(held)
+    of_ledger = amount_of(units, {**one, "base_units": held})
+    return [
+        ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
+        ("Token", token_of(units, one)),
+        ("Contract of the token", code(one["token"])),
+        ("Treasury", code(one["treasury"])),
+        ("Final block", number(one["treasury_block"])),
+        ("Balance", _amount_or_none(one, units, treasury)),
+        ("Held by the ledger", replace(of_ledger, href=_accounts_href(one, "held"))),
+        ("Difference", _amount_or_none(one, units, difference)),
+    ]
+
+
+def _amount_or_none(one: Mapping[str, Any], units: Units, base_units: str | int | None) -> Cell:
+    if base_units is None:
+        return plain("not read yet")
+    return amount_of(units, {**one, "base_units": base_units})
 
 
 def _accounts_href(one: Mapping[str, Any], side: str) -> str:
@@ -154,14 +246,14 @@ def _accounts_href(one: Mapping[str, Any], side: str) -> str:
 
 
 def _account(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
-    page = ACCOUNT_PAGES.get(one["kind"], "")
-    name, href = f"#{one['id']}", f"{page}/{one['id']}" if page else ""
-    swap = one["swap_id"]
+    page, swap = ACCOUNT_PAGES.get(one["kind"], ""), one["swap_id"]
+    of_swap = f"/swaps/{swap}" if swap else ""
+    href = f"{page}/{one['id']}" if page else ""
     return [
-        link(name, href),
+        link(f"#{one['id']}", href),
         plain(label(one["kind"])),
-        amount_of(units, one),
-        code(swap, f"/swaps/{swap}"),
+        replace(amount_of(units, one), href=href or of_swap),
+        code(swap, of_swap),
         code(one["deposit_id"]),
         code(one["app_id"] or one["address"]),
     ]
@@ -181,15 +273,21 @@ def _cover(owed: int, treasury: str | None) -> Cell:
 
 
 def _backlog(one: Mapping[str, Any]) -> Sequence[Cell]:
-    count, oldest = number(one["count"]), seconds(one["oldest_seconds"])
-    return [plain(one["what"]), plain(one["network"]), count, oldest]
+    count = replace(number(one["count"]), href=backlog_href(one))
+    return [plain(one["what"]), plain(one["network"]), count, seconds(one["oldest_seconds"])]
+
+
+def backlog_href(one: Mapping[str, Any]) -> str:
+    """Return the page of what waits: one kind on one network."""
+    return url_with("/balances/waiting", kind=one["kind"], network=one["network"])
 
 
 def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
     href = url_with("/stops/lift", kind="losses", network=one["network"])
+    lost = int(one["usd_micros"])
     return [
         link(one["network"], href) if one["is_stopped"] else plain(one["network"]),
-        number(to_dollars(one["usd_micros"])),
+        replace(number(to_dollars(lost)), href=OF_ENTRIES if lost else ""),
         number(to_dollars(one["budget_usd_micros"])),
         badge("stopped", "bad") if one["is_stopped"] else badge("within", "good"),
     ]
@@ -200,7 +298,7 @@ def _entry(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         moment(one["at"]),
         badge(KINDS.get(one["kind"], one["kind"]), "bad" if one["kind"] != "recovered" else "good"),
         plain(one["network"]),
-        amount_of(units, one),
+        replace(amount_of(units, one), href=f"/swaps/{one['swap_id']}"),
         code(one["swap_id"], f"/swaps/{one['swap_id']}"),
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -207,11 +208,16 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         _limit_cell(one, units, "units"),
         _limit_cell(one, units, "spent"),
         plain(_span(one)),
-        number(one["waiting"]),
+        _waiting(one),
         moment(one["set_at"]),
         plain(one["by"]),
         whole(one["reason"]),
     ]
+
+
+def _waiting(one: Mapping[str, Any]) -> Cell:
+    """Return how many wait: the page of payments has those of all caps."""
+    return replace(number(one["waiting"]), href="/payments" if one["waiting"] else "")
 
 
 def _href(one: Mapping[str, Any]) -> str:
@@ -226,7 +232,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Limit", _limit_cell(one, units, "units")),
         ("In any", plain(_span(one))),
         ("Spent", _limit_cell(one, units, "spent")),
-        ("Payments that wait", number(one["waiting"])),
+        ("Payments that wait", _waiting(one)),
         ("Set", moment(one["set_at"])),
         ("By", plain(one["by"])),
         ("Reason", whole(one["reason"])),

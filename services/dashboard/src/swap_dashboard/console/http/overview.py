@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.approvals import list_proposals
+from swap_dashboard.console.http.books import backlog_href
 from swap_dashboard.console.http.every_service import ServiceRows, gather_rows
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.parked import list_parked
@@ -121,10 +122,12 @@ def _oldest(
     ):
         if listed is not None and listed.rows:
             first = min(str(one[since]) for one in listed.rows)
-            rows.append([link(what, href), plain(None), number(_count(listed)), moment(first)])
+            count = replace(number(_count(listed)), href=href)
+            rows.append([link(what, href), plain(None), count, moment(first)])
     for one in () if backlogs is None else backlogs.rows:
-        cells = plain(one["network"]), number(one["count"]), seconds(one["oldest_seconds"])
-        rows.append([link(one["what"], "/balances"), *cells])
+        count = replace(number(one["count"]), href=backlog_href(one))
+        waited = seconds(one["oldest_seconds"])
+        rows.append([link(one["what"], "/balances"), plain(one["network"]), count, waited])
     columns = ("What", "Network", ">Number", "Oldest")
     return Part("Waiting", table=Table(columns, rows, "Nothing is waiting."))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -221,7 +222,7 @@ def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         code(one["intent_id"], f"/payments/queue/{one['intent_id']}"),
         plain(one["kind"]),
         plain(one["network"]),
-        amount_of(units, one),
+        replace(amount_of(units, one), href=f"/payments/queue/{one['intent_id']}"),
         code(one["swap_id"], f"/swaps/{one['swap_id']}"),
         moment(one["since"]),
         state,
@@ -246,7 +247,7 @@ def _fee(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         link(f"#{one['id']}", f"/payments/fees/{one['id']}"),
         code(one["app_id"]),
         plain(one["network"]),
-        amount_of(units, one),
+        replace(amount_of(units, one), href=f"/payments/fees/{one['id']}"),
     ]
 
 

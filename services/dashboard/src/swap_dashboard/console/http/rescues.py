@@ -29,7 +29,6 @@ from swap_dashboard.console.http.view import (
     code,
     link,
     moment,
-    number,
     part_of,
     plain,
     url_with,
@@ -42,9 +41,8 @@ ACTION: Final = "POST /rescues/{network}/{hash}"
 HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 PAGE_SIZE: Final = 50
 WAITING: Final = ("Transaction", "Network", "Returned to", "Ordered by", "When", "Proposal")
-ORDERED: Final = (
-    "Transaction", "Network", "Token", ">Base units", "Returned to", "By", "When", "Reason",
-)  # fmt: skip
+# The page of a transaction has its tokens and amounts.
+ORDERED: Final = ("Transaction", "Network", "Returned to", "By", "When", "Reason")
 CALLS: Final = ("To", "Data")
 ABOUT: Final = (
     "Tokens outside the catalogue are in no ledger. Two operators say to whom one goes, and the "
@@ -216,8 +214,6 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
     return [
         code(one["transaction_hash"], _href(one["network"], one["transaction_hash"])),
         plain(one["network"]),
-        code(one["token"]),
-        number(one["base_units"]),
         code(one["returned_to"]),
         plain(one["by"]),
         moment(one["at"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
+from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.view import (
     Cell,
     Field,
@@ -32,6 +34,8 @@ from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 COLUMNS: Final = ("Network", "Signer", "State", ">Next nonce", ">Open", "Oldest open", "Reason")
+NONCES: Final = ("Nonce", "Since", "Latest transaction", "Pays", "Swap")
+OF_NONCES: Final = "#part-2"  # the second part of the page
 USED_BY_LABEL: Final = "Transactions that were not signed here and used its nonces, one a line"
 
 
@@ -54,9 +58,14 @@ class SignerPages(OrderingPages):
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         one = await self._find(request)
+        content = await visitor.api.get(SETTLER, f"{_path(one)}/nonces", page_query(request))
         forms = [_resume_form(one)] if one["halted"] else []
-        part = Part("Signer", facts=_facts(one), forms=forms)
-        view = View(title="Signer", crumbs=[("/signers", "Signers")], parts=[part])
+        nonces = Table(NONCES, [_nonce(row) for row in content["nonces"]], "None is open.")
+        parts = [
+            Part("Signer", facts=_facts(one), forms=forms),
+            Part("Open nonces", table=nonces, next_page=next_page(request, content)),
+        ]
+        view = View(title="Signer", crumbs=[("/signers", "Signers")], parts=parts)
         return self._layout.page(view, visitor, section="signers")
 
     async def resume(self, request: Request) -> Response:
@@ -107,9 +116,25 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         code(one["address"], href),
         badge("halted", "bad") if halted else badge("signs", "good"),
         number(one["next_nonce"]),
-        number(one["open_slots"]),
+        _open_nonces(one),
         seconds(one["oldest_slot_seconds"]),
         whole(halted.get("reason")),
+    ]
+
+
+def _open_nonces(one: Mapping[str, Any]) -> Cell:
+    """Return how many are open: their list is on the signer's page."""
+    shown = number(one["open_slots"])
+    return replace(shown, href=f"{_path(one)}{OF_NONCES}") if one["open_slots"] else shown
+
+
+def _nonce(one: Mapping[str, Any]) -> Sequence[Cell]:
+    return [
+        number(one["nonce"]),
+        moment(one["since"]),
+        code(one["transaction_hash"]),
+        plain(one["kind"]),
+        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
     ]
 
 
@@ -122,7 +147,7 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
         ("Why", whole(halted.get("reason"))),
         ("Halted", moment(halted.get("at"))),
         ("Next nonce", number(one["next_nonce"])),
-        ("Open nonces", number(one["open_slots"])),
+        ("Open nonces", _open_nonces(one)),
         ("Oldest open", seconds(one["oldest_slot_seconds"])),
         ("Resumed last", moment(resumed.get("at"))),
         ("By", plain(resumed.get("by"))),

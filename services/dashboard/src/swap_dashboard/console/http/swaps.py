@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -9,9 +10,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from swap_dashboard.console.domain.units import Units
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.sign_in import to_id
+from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, label, moment
 from swap_dashboard.console.ports import ServiceName
 
@@ -24,6 +27,14 @@ TITLES: Final = {
     "taken": "Payments made elsewhere",
     "ledger": "Ledger",
     "balances": "Balances",
+}
+# Amounts in the token of their row.
+AMOUNTS: Final = {"base_units": ">Amount", "charged_base_units": ">Charged", "balance": ">Balance"}
+# Amounts of a swap, in the token of one of its sides.
+SIDES: Final = {
+    "requested_base_units": "source",
+    "fee_base_units": "source",
+    "payout_base_units": "destination",
 }
 CODES: Final = ("_id", "_address", "_hash", "token", "signer")
 
@@ -64,25 +75,49 @@ class SwapPages(ConsolePages):
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         id = to_id(request.path_params["id"])
-        content = await visitor.api.get(SETTLER, f"/swaps/{id}")
-        facts = [(label(name), _cell(name, value)) for name, value in content["swap"].items()]
+        content, units = await asyncio.gather(
+            visitor.api.get(SETTLER, f"/swaps/{id}"), read_units(visitor.api)
+        )
         lists = [
-            Part(title, table=_table(content[name]))
+            Part(title, table=_table(content[name], units))
             for name, title in TITLES.items()
             if content.get(name)
         ]
         view = View(
             title=f"Swap {id}",
             crumbs=[("/stuck", "Stuck swaps")],
-            parts=[Part("Swap", facts=facts), *lists],
+            parts=[Part("Swap", facts=_facts(content["swap"], units)), *lists],
         )
         return self._layout.page(view, visitor, section="stuck")
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _facts(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    return [_fact(swap, name, units) for name in swap]
+
+
+def _fact(swap: Mapping[str, Any], name: str, units: Units) -> tuple[str, Cell]:
+    side = SIDES.get(name)
+    if side is None or swap[name] is None:
+        return label(name), _cell(name, swap[name])
+    asset = {"network": swap[f"{side}_network"], "token": swap[f"{side}_token"]}
+    shown = amount_of(units, {**asset, "base_units": swap[name]})
+    return label(name.removesuffix("_base_units")), shown
+
+
+def _table(rows: Sequence[Mapping[str, Any]], units: Units) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_cell(name, row.get(name)) for name in names] for row in rows]
-    return Table([label(name) for name in names], cells)
+    cells = [[_cell_of(row, name, units) for name in names] for row in rows]
+    return Table([AMOUNTS.get(name, label(name)) for name in names], cells)
+
+
+def _cell_of(row: Mapping[str, Any], name: str, units: Units) -> Cell:
+    """Return a value of a row: an amount and a token by the token's name."""
+    value = row.get(name)
+    if value is None or "network" not in row or "token" not in row:
+        return _cell(name, value)
+    if name in AMOUNTS:
+        return amount_of(units, row, name)
+    return token_of(units, row) if name == "token" else _cell(name, value)
 
 
 def _cell(name: str, value: Any) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
@@ -18,6 +18,30 @@ class Backlog:
     network: str
     count: int
     oldest: timedelta
+
+
+class BacklogKind(StrEnum):
+    """What waits."""
+
+    DEPOSITS = "deposits"  # booked, of swaps without an end
+    REFUNDS = "refunds"  # not final
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogPlace:
+    """An item in the order of its list: the oldest first."""
+
+    since: datetime
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogItem:
+    """One of those that wait: a deposit, or a refund before or after its payment is ordered."""
+
+    place: BacklogPlace
+    swap_id: UUID
+    deposit_id: UUID | None  # None: a refund of the swap's main leg
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +61,32 @@ class Cover:
     token: str  # address
     held_base_units: int
     owed_base_units: int
+    treasury: str  # its address
     treasury_base_units: int | None  # None until the first snapshot
+    block_number: int | None  # of the snapshot
 
 
 class Side(StrEnum):
-    """One side of an asset's cover."""
+    """One side of an asset's cover, or both: what is held less what is owed."""
 
     HELD = "held"
     OWED = "owed"
+    FREE = "free"
 
     @property
     def kinds(self) -> Collection[AccountKind]:
-        return OWING if self is Side.OWED else frozenset({AccountKind.CUSTODY})
+        custody = frozenset({AccountKind.CUSTODY})
+        return {Side.HELD: custody, Side.OWED: OWING, Side.FREE: custody | OWING}[self]
+
+    @property
+    def sign(self) -> int:
+        """Return what a balance of the ledger counts here: what is owed is negative there."""
+        return -1 if self is Side.OWED else 1
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAccount:
-    """An account with a balance, which is a part of what is held or owed of an asset."""
+    """An account with a balance, which is a part of what is held, owed or free of an asset."""
 
     id: int
     kind: AccountKind

@@ -9,11 +9,19 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
+class LossPlace:
+    """A posting in the order of the list: the newest first."""
+
+    at: datetime
+    id: UUID  # of the ledger transaction, which has one posting of a loss
+
+
+@dataclass(frozen=True, slots=True)
 class LossEntry:
     """One posting of a loss; negative where it was found again."""
 
+    place: LossPlace
     kind: str
-    at: datetime
     swap_id: UUID | None
     network: str
     token: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Resumed:
 
 
 EVERYWHERE: Final = "*"
+NO_INTENT: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +67,30 @@ class Signer:
     oldest_slot_at: datetime | None
     halted: Halted | None
     resumed: Resumed | None  # the last time
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNonce:
+    """A nonce that is not closed, with one of its payments."""
+
+    nonce: int
+    since: datetime
+    transaction_hash: str | None  # of the latest attempt; None before the first
+    intent_id: UUID | None  # None: it pays nothing
+    kind: str | None
+    swap_id: UUID | None
+
+    @property
+    def place(self) -> NoncePlace:
+        return NoncePlace(self.nonce, self.intent_id or NO_INTENT)
+
+
+@dataclass(frozen=True, slots=True)
+class NoncePlace:
+    """An open nonce with a payment in the order of the list: the lowest first."""
+
+    nonce: int
+    intent_id: UUID
+
+
+FIRST_NONCE: Final = NoncePlace(-1, NO_INTENT)  # before all

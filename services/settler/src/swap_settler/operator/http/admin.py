@@ -13,11 +13,10 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
-    read_query_moment,
+    read_number,
+    read_place,
     read_query_number,
-    read_query_uuid,
 )
-from swap_settler.forms import read_number
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_stuck import ListStuck
@@ -66,11 +65,8 @@ class Admin:
     async def stuck(self, request: Request) -> Response:
         """Answer `GET /admin/stuck`."""
         limit = read_limit(request)
-        after_at, after_id = (
-            read_query_moment(request, "after_at"),
-            read_query_uuid(request, "after_id"),
-        )
-        after = StuckPlace(after_at, after_id) if after_at and after_id else None
+        place = read_place(request)
+        after = None if place is None else StuckPlace(*place)
         found = await self._list_stuck.read_page(after=after, limit=limit + 1)
         return answer_page("stuck", found, limit=limit, show=_shown, place=_place_of_swap)
 

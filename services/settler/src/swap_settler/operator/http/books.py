@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -13,13 +13,27 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
+    read_place,
     read_query_number,
 )
-from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, Side
-from swap_settler.operator.decide.reports import InvariantResult, LossEntry
+from swap_settler.operator.decide.backlog import (
+    Backlog,
+    BacklogItem,
+    BacklogKind,
+    BacklogPlace,
+    Cover,
+    OpenAccount,
+    Side,
+)
+from swap_settler.operator.decide.reports import InvariantResult, LossEntry, LossPlace
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses, NetworkLoss
 from swap_settler.operator.usecases.show_balances import ShowBalances
+
+BACKLOGS: Final = {
+    BacklogKind.DEPOSITS: "deposits without an end",
+    BacklogKind.REFUNDS: "refunds that are not final",
+}
 
 
 class BooksAdmin:
@@ -53,19 +67,19 @@ class BooksAdmin:
             {
                 "balances": [_shown_cover(cover) for cover in covers],
                 "backlogs": [
-                    *_shown_backlogs("deposits without an end", unsettled),
-                    *_shown_backlogs("refunds that are not final", refunds),
+                    *_shown_backlogs(BacklogKind.DEPOSITS, unsettled),
+                    *_shown_backlogs(BacklogKind.REFUNDS, refunds),
                 ],
             }
         )
 
     @answers_wrong_places
     async def accounts(self, request: Request) -> Response:
-        """Answer `GET /admin/balances/accounts`: one `side` of the cover of an asset."""
+        """Answer `GET /admin/balances/accounts`: a `side` of the cover of an asset."""
         query, limit = request.query_params, read_limit(request)
         side = query.get("side", "")
         if side not in list(Side):
-            return JSONResponse({"error": "side is held or owed"}, status_code=400)
+            return JSONResponse({"error": "side is held, owed or free"}, status_code=400)
         found = await self._show_balances.accounts(
             query.get("network", ""),
             query.get("token", ""),
@@ -75,13 +89,38 @@ class BooksAdmin:
         )
         return answer_page("accounts", found, limit=limit, show=_shown_account, place=_place)
 
-    async def losses(self, _: Request) -> Response:
-        """Answer `GET /admin/losses`."""
+    @answers_wrong_places
+    async def waiting(self, request: Request) -> Response:
+        """Answer `GET /admin/balances/waiting`: the backlog of one `kind` on a network."""
+        query, limit = request.query_params, read_limit(request)
+        kind = query.get("kind", "")
+        if kind not in list(BacklogKind):
+            return JSONResponse({"error": "kind is deposits or refunds"}, status_code=400)
+        place = read_place(request)
+        found = await self._show_balances.items(
+            BacklogKind(kind),
+            query.get("network", ""),
+            after=None if place is None else BacklogPlace(*place),
+            limit=limit + 1,
+        )
+        return answer_page("waiting", found, limit=limit, show=_shown_item, place=_item_place)
+
+    @answers_wrong_places
+    async def losses(self, request: Request) -> Response:
+        """Answer `GET /admin/losses`: the budgets, and a page of entries."""
+        limit = read_limit(request)
+        place = read_place(request)
+        after = None if place is None else LossPlace(*place)
+        entries = await self._list_losses.entries(after=after, limit=limit + 1)
         networks = [_shown_loss(one) for one in await self._list_losses.by_network()]
-        entries = [_shown_entry(one) for one in await self._list_losses.entries()]
         span_seconds = int(self._list_losses.span.total_seconds())
-        return JSONResponse(
-            {"span_seconds": span_seconds, "networks": networks, "entries": entries}
+        return answer_page(
+            "entries",
+            entries,
+            limit=limit,
+            show=_shown_entry,
+            place=_entry_place,
+            beside={"span_seconds": span_seconds, "networks": networks},
         )
 
     async def invariants(self, _: Request) -> Response:
@@ -114,7 +153,9 @@ def _shown_cover(cover: Cover) -> dict[str, Any]:
         "token": cover.token,
         "held_base_units": str(cover.held_base_units),
         "owed_base_units": str(cover.owed_base_units),
+        "treasury": cover.treasury,
         "treasury_base_units": None if treasury is None else str(treasury),
+        "treasury_block": cover.block_number,
     }
 
 
@@ -134,10 +175,23 @@ def _shown_account(one: OpenAccount) -> Mapping[str, Any]:
     }
 
 
-def _shown_backlogs(what: str, backlogs: Sequence[Backlog]) -> list[dict[str, Any]]:
+def _item_place(one: BacklogItem) -> Mapping[str, str]:
+    return {"after_at": one.place.since.isoformat(), "after_id": str(one.place.id)}
+
+
+def _shown_item(one: BacklogItem) -> Mapping[str, Any]:
+    return {
+        "swap_id": str(one.swap_id),
+        "deposit_id": one.deposit_id and str(one.deposit_id),
+        "since": one.place.since.isoformat(),
+    }
+
+
+def _shown_backlogs(kind: BacklogKind, backlogs: Sequence[Backlog]) -> list[dict[str, Any]]:
     return [
         {
-            "what": what,
+            "kind": kind.value,
+            "what": BACKLOGS[kind],
             "network": one.network,
             "count": one.count,
             "oldest_seconds": int(one.oldest.total_seconds()),
@@ -155,10 +209,14 @@ def _shown_loss(one: NetworkLoss) -> dict[str, Any]:
     }
 
 
+def _entry_place(entry: LossEntry) -> Mapping[str, str]:
+    return {"after_at": entry.place.at.isoformat(), "after_id": str(entry.place.id)}
+
+
 def _shown_entry(entry: LossEntry) -> dict[str, Any]:
     return {
         "kind": entry.kind,
-        "at": entry.at.isoformat(),
+        "at": entry.place.at.isoformat(),
         "swap_id": entry.swap_id and str(entry.swap_id),
         "network": entry.network,
         "token": entry.token,

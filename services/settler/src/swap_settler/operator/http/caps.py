@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
+    LISTED_MAX,
     answer_page,
     answers_wrong_places,
     read_limit,
@@ -22,7 +23,7 @@ from swap_runtime.operators.paging import (
 )
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, LISTED_MAX, CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, CapName, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
 

@@ -13,9 +13,10 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
+    read_number,
     read_query_number,
 )
-from swap_settler.forms import answers_wrong_forms, read_form, read_id, read_number
+from swap_settler.forms import answers_wrong_forms, read_form, read_id
 from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.http.claims import BALANCE, PayForm
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees

@@ -12,13 +12,13 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.paging import read_number
 from swap_settler.forms import (
     OrderForm,
     WrongForm,
     answers_wrong_forms,
     first_fault,
     read_form,
-    read_number,
 )
 from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.operator.http.signers import Hash

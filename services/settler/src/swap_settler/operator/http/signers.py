@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints
@@ -10,8 +11,21 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.clock import Clock
 from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_query_number,
+    read_query_uuid,
+)
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
-from swap_settler.operator.decide.signer import Signer
+from swap_settler.operator.decide.signer import (
+    FIRST_NONCE,
+    NO_INTENT,
+    NoncePlace,
+    OpenNonce,
+    Signer,
+)
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
 
@@ -49,6 +63,19 @@ class SignerAdmin:
         """Answer `GET /admin/signers`."""
         signers = [self._shown(signer) for signer in await self._list_signers()]
         return JSONResponse({"signers": signers})
+
+    @answers_wrong_places
+    async def open_nonces(self, request: Request) -> Response:
+        """Answer `GET /admin/signers/{network}/{address}/nonces`."""
+        limit, nonce = read_limit(request), read_query_number(request, "after")
+        intent_id = read_query_uuid(request, "after_id") or NO_INTENT
+        found = await self._list_signers.open_nonces(
+            request.path_params["network"],
+            request.path_params["address"],
+            after=FIRST_NONCE if nonce is None else NoncePlace(nonce, intent_id),
+            limit=limit + 1,
+        )
+        return answer_page("nonces", found, limit=limit, show=_shown_nonce, place=_place)
 
     @answers_wrong_forms
     async def resume(self, order: Order) -> Response:
@@ -100,3 +127,18 @@ class SignerAdmin:
             and {"at": resumed.at.isoformat(), "by": resumed.by, "reason": resumed.reason},
             **(HALTED if halted else SENDS),
         }
+
+
+def _place(one: OpenNonce) -> Mapping[str, str]:
+    return {"after": str(one.place.nonce), "after_id": str(one.place.intent_id)}
+
+
+def _shown_nonce(one: OpenNonce) -> Mapping[str, Any]:
+    return {
+        "nonce": one.nonce,
+        "since": one.since.isoformat(),
+        "transaction_hash": one.transaction_hash,
+        "intent_id": one.intent_id and str(one.intent_id),
+        "kind": one.kind,
+        "swap_id": one.swap_id and str(one.swap_id),
+    }

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Row, Statement, sql
 from swap_settler.model.ledger.accounts import AccountKind
-from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, OpenSwaps, Side
+from swap_settler.operator.decide.backlog import (
+    Backlog,
+    BacklogItem,
+    BacklogKind,
+    BacklogPlace,
+    Cover,
+    OpenAccount,
+    OpenSwaps,
+    Side,
+)
 
 # Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
 # a join may read all deposits.
@@ -41,12 +51,39 @@ FROM (
     WHERE kind = 'refund' AND state IN ('reserved', 'assigned', 'broadcast', 'mined')) AS refund
 GROUP BY network
 """)
+# Those that the counts above are made of, on one network.
+DEPOSIT_ITEMS: Final = sql("""
+SELECT deposit.id, heard_at AS since, swap.id AS swap_id, deposit.id AS deposit_id
+FROM (SELECT id FROM swap WHERE status IN ('ls_transfer_pending', 'pending_refund')
+    AND source_network = :network) AS swap
+CROSS JOIN LATERAL (
+    SELECT id, heard_at FROM deposit WHERE swap_id = swap.id AND is_booked) AS deposit
+WHERE (heard_at, deposit.id) > (
+    coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS uuid))
+ORDER BY heard_at, deposit.id LIMIT :limit
+""")
+REFUND_ITEMS: Final = sql("""
+SELECT id, since, swap_id, deposit_id
+FROM (
+    -- A leg has one refund that is due.
+    SELECT coalesce(deposit_id, swap_id) AS id, since, swap_id, deposit_id
+    FROM refund_due WHERE network = :network
+    UNION ALL
+    SELECT id, created_at, swap_id, deposit_id FROM intent
+    WHERE network = :network
+        AND kind = 'refund' AND state IN ('reserved', 'assigned', 'broadcast', 'mined')) AS refund
+WHERE (since, id) > (
+    coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS uuid))
+ORDER BY since, id LIMIT :limit
+""")
+FIRST_ID: Final = UUID(int=0)
 COVERS: Final = sql("""
-SELECT inventory.network, inventory.token, held_base_units, owed_base_units, snapshot.balance
+SELECT inventory.network, inventory.token, held_base_units, owed_base_units, asked.treasury,
+    snapshot.balance, snapshot.block_number
 FROM unnest(CAST(:networks AS text[]), CAST(:treasuries AS text[])) AS asked(network, treasury)
 JOIN inventory ON inventory.network = asked.network
 LEFT JOIN LATERAL (
-    SELECT balance FROM balance_snapshot
+    SELECT balance, block_number FROM balance_snapshot
     WHERE (network, address, token) = (asked.network, asked.treasury, inventory.token)
     ORDER BY block_number DESC LIMIT 1) AS snapshot ON true
 """)
@@ -54,7 +91,7 @@ LEFT JOIN LATERAL (
 
 # Only the Treasury's custody can be paid out. An operator asks for one asset at a time.
 ACCOUNTS: Final = sql("""
-SELECT id, kind, address, swap_id, deposit_id, app_id, abs(balance) AS base_units FROM account
+SELECT id, kind, address, swap_id, deposit_id, app_id, balance FROM account
 WHERE network = :network AND token = :token AND balance <> 0 AND id > :after
     AND kind = ANY(CAST(:kinds AS text[])) AND coalesce(holder, 'treasury') = 'treasury'
 ORDER BY id LIMIT :limit
@@ -79,6 +116,24 @@ class PostgresBacklogs:
         """Return the refunds that are not final, by network."""
         return await self._backlogs(REFUNDS)
 
+    async def items(
+        self, kind: BacklogKind, network: str, *, after: BacklogPlace | None, limit: int
+    ) -> Sequence[BacklogItem]:
+        """Return those of one network that wait, the oldest first.
+
+        :param after: only what follows this place.
+        """
+        statement = DEPOSIT_ITEMS if kind is BacklogKind.DEPOSITS else REFUND_ITEMS
+        values = {
+            "network": network,
+            "after_at": None if after is None else after.since,
+            "after_id": FIRST_ID if after is None else after.id,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statement, values)
+        return [BacklogItem(BacklogPlace(r.since, r.id), r.swap_id, r.deposit_id) for r in rows]
+
     async def open_swaps(self) -> Sequence[OpenSwaps]:
         """Return the swaps without an end, by status; a status without any is absent."""
         async with reading(self._engine) as connection:
@@ -93,7 +148,7 @@ class PostgresBacklogs:
     async def accounts(
         self, network: str, token: str, side: Side, *, after: int, limit: int
     ) -> Sequence[OpenAccount]:
-        """Return the accounts that are one side of an asset's cover, the oldest first.
+        """Return the accounts that are a side of an asset's cover, the oldest first.
 
         :param after: only those with a higher id.
         """
@@ -114,7 +169,7 @@ class PostgresBacklogs:
                 swap_id=row.swap_id,
                 deposit_id=row.deposit_id,
                 app_id=row.app_id,
-                base_units=int(row.base_units),
+                base_units=side.sign * int(row.balance),
             )
             for row in rows
         ]
@@ -131,5 +186,7 @@ def _cover(row: Row) -> Cover:
         token=row.token,
         held_base_units=int(row.held_base_units),
         owed_base_units=int(row.owed_base_units),
+        treasury=row.treasury,
         treasury_base_units=None if row.balance is None else int(row.balance),
+        block_number=row.block_number,
     )

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.decide.reports import LossEntry
+from swap_settler.operator.decide.reports import LossEntry, LossPlace
 from swap_settler.operator.decide.signer import Stop
 
 BY: Final = "the loss budget"
@@ -60,15 +61,20 @@ WHERE network = :network AND lifted_at IS NULL
     AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
 """)
 
-
+FIRST_ID: Final = UUID(int=0)
 ENTRIES: Final = sql("""
-SELECT entry.kind, entry.at, entry.swap_id, account.network, account.token, posting.base_units
+SELECT entry.id, entry.kind, entry.at, entry.swap_id, account.network, account.token,
+    posting.base_units
 FROM (
     SELECT id, kind, swap_id, at FROM ledger_transaction
-    WHERE kind IN ('lost', 'recovered', 'refuel_lost') ORDER BY at DESC LIMIT :limit) AS entry
+    WHERE kind IN ('lost', 'recovered', 'refuel_lost')
+        AND (at, id) < (coalesce(CAST(:after_at AS timestamptz), 'infinity'),
+            CAST(:after_id AS uuid))
+    ORDER BY at DESC, id DESC LIMIT :limit) AS entry
 JOIN posting ON posting.transaction_id = entry.id
 JOIN account ON account.id = posting.account_id
-WHERE account.kind = 'loss' ORDER BY entry.at DESC, entry.id, posting.n
+-- One posting of each.
+WHERE account.kind = 'loss' ORDER BY entry.at DESC, entry.id DESC
 """)
 
 
@@ -97,12 +103,23 @@ class PostgresLosses:
             rows = await connection.execute(STOPS)
         return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
 
-    async def list_entries(self, *, limit: int) -> Sequence[LossEntry]:
-        """Return the newest postings first."""
+    async def list_entries(self, *, after: LossPlace | None, limit: int) -> Sequence[LossEntry]:
+        """Return the newest postings first.
+
+        :param after: only what follows this place.
+        """
+        values = {
+            "after_at": None if after is None else after.at,
+            "after_id": FIRST_ID if after is None else after.id,
+            "limit": limit,
+        }
         async with reading(self._engine) as connection:
-            rows = await connection.execute(ENTRIES, {"limit": limit})
+            rows = await connection.execute(ENTRIES, values)
         return [
-            LossEntry(r.kind, r.at, r.swap_id, r.network, r.token, int(r.base_units)) for r in rows
+            LossEntry(
+                LossPlace(r.at, r.id), r.kind, r.swap_id, r.network, r.token, int(r.base_units)
+            )
+            for r in rows
         ]
 
     async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:

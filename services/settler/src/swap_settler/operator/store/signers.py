@@ -9,7 +9,14 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
-from swap_settler.operator.decide.signer import Halted, Resumed, Signer
+from swap_settler.operator.decide.signer import (
+    NO_INTENT,
+    Halted,
+    NoncePlace,
+    OpenNonce,
+    Resumed,
+    Signer,
+)
 
 SIGNERS: Final = sql("""
 SELECT signer.network, signer.address, next_nonce, halted_reason, halted_at,
@@ -19,6 +26,20 @@ FROM signer
 LEFT JOIN nonce_slot AS slot ON (slot.network, slot.signer) = (signer.network, signer.address)
     AND slot.closed_at IS NULL
 GROUP BY signer.network, signer.address ORDER BY signer.network, signer.address
+""")
+# A row for each payment of a nonce.
+OPEN_NONCES: Final = sql("""
+SELECT slot.nonce, slot.assigned_at, intent.id, intent.kind, intent.swap_id, (
+    SELECT transaction_hash FROM attempt
+    WHERE (network, signer, nonce) = (slot.network, slot.signer, slot.nonce)
+    ORDER BY signed_at DESC LIMIT 1) AS transaction_hash
+FROM nonce_slot AS slot
+LEFT JOIN slot_intent USING (network, signer, nonce)
+LEFT JOIN intent ON intent.id = slot_intent.intent_id
+WHERE (slot.network, slot.signer) = (:network, :address) AND slot.closed_at IS NULL
+    AND (slot.nonce, coalesce(slot_intent.intent_id, CAST(:no_id AS uuid)))
+        > (CAST(:after AS bigint), CAST(:after_id AS uuid))
+ORDER BY slot.nonce, coalesce(slot_intent.intent_id, CAST(:no_id AS uuid)) LIMIT :limit
 """)
 # Only the halt that was looked at: another one that came meanwhile stays.
 RESUME: Final = sql("""
@@ -41,6 +62,28 @@ class PostgresSigners:
     async def list_signers(self) -> Sequence[Signer]:
         async with reading(self._engine) as connection:
             return [_to_signer(row) for row in await connection.execute(SIGNERS)]
+
+    async def open_nonces(
+        self, network: str, address: str, *, after: NoncePlace, limit: int
+    ) -> Sequence[OpenNonce]:
+        """Return the open nonces of a signer, the lowest first: a row for each payment.
+
+        :param after: only what follows this place.
+        """
+        values = {
+            "network": network,
+            "address": address,
+            "no_id": NO_INTENT,
+            "after": after.nonce,
+            "after_id": after.intent_id,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(OPEN_NONCES, values)
+        return [
+            OpenNonce(r.nonce, r.assigned_at, r.transaction_hash, r.id, r.kind, r.swap_id)
+            for r in rows
+        ]
 
     async def resume(self, halted: Sequence[Signer], *, by: str, reason: str) -> frozenset[str]:
         """Let signers go on that are halted still, for the reason they were listed with.

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
-from swap_settler.operator.decide.reports import LossEntry
+from swap_settler.operator.decide.reports import LossEntry, LossPlace
 from swap_settler.operator.store.losses import PostgresLosses
-
-ENTRIES_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,9 @@ class ListLosses:
             for network, budget in sorted(self._budgets.items())
         ]
 
-    async def entries(self) -> Sequence[LossEntry]:
-        """Return the newest postings of losses, also of those that count no more."""
-        return await self._losses.list_entries(limit=ENTRIES_MAX)
+    async def entries(self, *, after: LossPlace | None, limit: int) -> Sequence[LossEntry]:
+        """Return the newest postings of losses, also of those that count no more.
+
+        :param after: only what follows this place.
+        """
+        return await self._losses.list_entries(after=after, limit=limit)

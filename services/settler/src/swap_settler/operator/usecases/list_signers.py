@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from swap_settler.operator import observe
-from swap_settler.operator.decide.signer import Signer
+from swap_settler.operator.decide.signer import NoncePlace, OpenNonce, Signer
 from swap_settler.operator.store.signers import PostgresSigners
 
 
@@ -21,3 +21,12 @@ class ListSigners:
         for network in {signer.network for signer in found}:
             observe.signers_halted(network, halted[network])
         return found
+
+    async def open_nonces(
+        self, network: str, address: str, *, after: NoncePlace, limit: int
+    ) -> Sequence[OpenNonce]:
+        """Return the nonces that a signer has out, with their payments.
+
+        :param after: only what follows this place.
+        """
+        return await self._signers.open_nonces(network, address, after=after, limit=limit)

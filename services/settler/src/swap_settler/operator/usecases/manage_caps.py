@@ -15,7 +15,6 @@ from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
 
-LISTED_MAX: Final = 1000
 NO_CAP: Final = "there is no such cap"
 CAP_CHANGED: Final = "the cap has changed since it was ordered: list the caps, and order it again"
 
@@ -100,7 +99,7 @@ class ManageCaps:
         return await self.list_all()
 
     async def list_queued(
-        self, *, after: QueuePlace | None = None, limit: int = LISTED_MAX
+        self, *, after: QueuePlace | None = None, limit: int
     ) -> Sequence[QueuedPayment]:
         """
         :param after: only what follows this place.

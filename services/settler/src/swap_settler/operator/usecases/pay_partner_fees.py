@@ -20,8 +20,6 @@ from swap_settler.operator.usecases.dollar_value import dollar_value
 from swap_settler.operator.usecases.pay_claimable import Order
 from swap_settler.operator.usecases.recipients import recipient_of
 
-LISTED_MAX = 1000
-
 
 class PayPartnerFees:
     """Write the intent under the lock of the balance; the lane sends it."""
@@ -41,9 +39,7 @@ class PayPartnerFees:
         self._swap_messages = swap_messages
         self._prices = prices
 
-    async def list_owed(
-        self, *, after: int | None = None, limit: int = LISTED_MAX
-    ) -> Sequence[PartnerFee]:
+    async def list_owed(self, *, after: int | None = None, limit: int) -> Sequence[PartnerFee]:
         """
         :param after: only those behind the fee with this id, by app, network and token.
         """

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_settler.operator.decide.backlog import Backlog, Cover, OpenAccount, Side
+from swap_settler.operator.decide.backlog import (
+    Backlog,
+    BacklogItem,
+    BacklogKind,
+    BacklogPlace,
+    Cover,
+    OpenAccount,
+    Side,
+)
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 
 
@@ -20,11 +28,20 @@ class ShowBalances:
     async def accounts(
         self, network: str, token: str, side: Side, *, after: int, limit: int
     ) -> Sequence[OpenAccount]:
-        """Return the accounts that one side of an asset's cover is made of.
+        """Return the accounts that a side of an asset's cover is made of.
 
         :param after: only those with a higher id.
         """
         return await self._backlogs.accounts(network, token, side, after=after, limit=limit)
+
+    async def items(
+        self, kind: BacklogKind, network: str, *, after: BacklogPlace | None, limit: int
+    ) -> Sequence[BacklogItem]:
+        """Return the deposits or refunds that wait on a network.
+
+        :param after: only what follows this place.
+        """
+        return await self._backlogs.items(kind, network, after=after, limit=limit)
 
     async def unsettled(self) -> Sequence[Backlog]:
         """Return the deposits of open swaps, by source network."""
