@@ -11,8 +11,8 @@ from swap_dashboard.http.ledger_names import with_names
 from swap_dashboard.http.swap_view import (
     Figure,
     delivered_of,
-    deposited_of,
     figures_of,
+    partial_deposit_of,
     progress_of,
     refund_fees_of,
     refund_fees_part,
@@ -90,7 +90,7 @@ PAID = an_entry("paid", "payout_final", in_flight=100_100_001, custody=-100_100_
 
 
 def test_partial_deposit_has_a_missing_amount() -> None:
-    found = deposited_of(a_swap(("input", 0.1), ("input", 0.2)))
+    found = partial_deposit_of(a_swap(("input", 0.1), ("input", 0.2)))
 
     assert found is not None
     assert (found.requested, found.received, found.missing) == (
@@ -105,7 +105,7 @@ def test_partial_deposit_has_a_missing_amount() -> None:
     [a_swap(), a_swap(("input", 1.0)), a_swap(("input", 0.5), status="ls_transfer_pending")],
 )
 def test_swap_without_a_partial_deposit_has_no_missing_amount(swap: Any) -> None:
-    assert deposited_of(swap) is None
+    assert partial_deposit_of(swap) is None
 
 
 class TestDelivered:

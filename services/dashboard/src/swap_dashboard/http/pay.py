@@ -24,7 +24,7 @@ from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import last_event_id
-from swap_dashboard.http.swap_view import partial_deposit_of, share_of
+from swap_dashboard.http.swap_view import final_deposits_below, share_of
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
 from swap_dashboard.ports import ApiRefused, ApiUnavailable, Clock
@@ -299,7 +299,7 @@ def repriced_text(t: Mapping[str, Any], swap: Mapping[str, Any]) -> str | None:
     if not first or swap["status"] not in pay_view.PRICED:
         return None
     requested = Decimal(str(first))
-    deposited = partial_deposit_of(swap, requested)
+    deposited = final_deposits_below(swap, requested)
     if deposited is None:
         is_late = requested == Decimal(str(swap["requested_amount"]))
         return str(t["repriced_late" if is_late else "repriced_other"])

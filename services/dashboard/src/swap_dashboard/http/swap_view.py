@@ -64,7 +64,7 @@ class ReplacedQuote:
     is_late: bool  # the present quote is for the same amount: only time replaced the first one
 
 
-def deposited_of(swap: Row) -> PartialDeposit | None:
+def partial_deposit_of(swap: Row) -> PartialDeposit | None:
     """Return what is missing of a swap that was paid in part; None of every other."""
     requested = Decimal(str(swap["requested_amount"] or 0))
     received = sum_of(of_type(swap, "input"), "amount")
@@ -117,7 +117,7 @@ def repriced_of(swap: Row, quotes: Sequence[Row]) -> ReplacedQuote | None:
     if not units:
         return None  # it was for any amount
     requested = Decimal(units).scaleb(-first["source_decimals"])
-    deposited = partial_deposit_of(swap, requested)
+    deposited = final_deposits_below(swap, requested)
     return ReplacedQuote(
         _exact_figure(swap, first, "requested_in_base_units", is_source=True),
         _exact_figure(swap, first, "receive_in_base_units", is_source=False),
@@ -127,7 +127,7 @@ def repriced_of(swap: Row, quotes: Sequence[Row]) -> ReplacedQuote | None:
     )
 
 
-def partial_deposit_of(swap: Row, requested: Decimal) -> Decimal | None:
+def final_deposits_below(swap: Row, requested: Decimal) -> Decimal | None:
     """Return the sum of final deposits; None where there are none, or it may be all of an amount.
 
     The amount of the present quote is not that sum: without a refuel the quote is for less, and

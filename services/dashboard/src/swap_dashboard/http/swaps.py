@@ -117,7 +117,7 @@ class SwapPages:
             "quote": quote,
             "timeline": swap_view.with_new_prices(timeline_of(events.data), swap),
             "ledger": with_names(swap_view.with_sums(booked), _network_names(swap)),
-            "deposited": swap_view.deposited_of(swap),
+            "deposited": swap_view.partial_deposit_of(swap),
             "progress": swap_view.progress_of(swap),
             "repriced": swap_view.repriced_of(swap, quotes),
             "figures": swap_view.figures_of(swap, quote, quotes, booked),
