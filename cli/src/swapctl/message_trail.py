@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -36,13 +36,21 @@ class SwapMarks:
     swap_id: str
     sequence_numbers: frozenset[int]
     transaction_hashes: frozenset[str]
-    deposit_addresses: frozenset[str]  # its own, once something was received there
+    deposit_addresses: frozenset[str]  # that received something for the swap
 
     def search_terms(self) -> list[bytes]:
         """Return byte strings; a message is looked at if it contains one of them."""
         numbers = [f'"sequence_number":{number}' for number in self.sequence_numbers]
         terms = (*numbers, *self.transaction_hashes, *self.deposit_addresses)
         return [text.encode() for text in terms]
+
+    def of_own_addresses(self, assigned: Iterable[OutboxMessage]) -> SwapMarks:
+        """Return the marks without a Treasury, to which an attached deposit may have been sent.
+
+        :param assigned: messages that assign a deposit address.
+        """
+        own = {row.body["address"] for row in assigned}
+        return replace(self, deposit_addresses=self.deposit_addresses & own)
 
 
 def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
@@ -58,7 +66,7 @@ def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
     addresses = {
         transaction["to_address"]
         for body in bodies
-        if body.get("method") == "deposit_address"  # others receive at the Treasury
+        if body.get("method") == "deposit_address"
         for transaction in body.get("transactions", ())
         if transaction["type"] == "input"
     }

@@ -68,8 +68,8 @@ class TestBelongs:
         assert is_about_swap(a_movement(transaction_hash=OUTPUT_HASH), marks)
 
     def test_selects_messages_with_the_swaps_deposit_address(self) -> None:
-        marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
         assigned = stored({"address": DEPOSIT_ADDRESS}, key="BASE_DEVNET")
+        marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED]).of_own_addresses([assigned])
         rise = a_movement(to_address=DEPOSIT_ADDRESS, transaction_hash=None)
         swept = a_movement(from_address=DEPOSIT_ADDRESS, to_address="0x7ea")
 
@@ -78,11 +78,15 @@ class TestBelongs:
         assert DEPOSIT_ADDRESS.encode() in marks.search_terms()
 
     def test_a_treasury_is_no_deposit_address(self) -> None:
+        """Neither that of another method, nor that to which an attached deposit was sent."""
         direct = stored({**CHANGED.body, "method": "direct"})
+        assigned = stored({"address": "0x" + "d2" * 20}, key="BASE_DEVNET")
 
-        marks = collect_marks(SWAP_ID, [REQUESTED, direct])
+        of_direct = collect_marks(SWAP_ID, [REQUESTED, direct])
+        of_attached = collect_marks(SWAP_ID, [REQUESTED, CHANGED]).of_own_addresses([assigned])
 
-        assert not is_about_swap(a_movement(to_address=DEPOSIT_ADDRESS), marks)
+        assert not is_about_swap(a_movement(to_address=DEPOSIT_ADDRESS), of_direct)
+        assert not is_about_swap(a_movement(to_address=DEPOSIT_ADDRESS), of_attached)
 
     def test_excludes_messages_of_other_swaps(self) -> None:
         marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])

@@ -24,6 +24,11 @@ BEFORE: Final = timedelta(minutes=10)
 KEYED: Final = b"""
 SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox WHERE key = %s
 """
+ASSIGNED: Final = b"""
+SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
+WHERE created_at >= %s AND topic = 'deposit-target.assigned.v1'
+  AND EXISTS (SELECT FROM unnest(%s::bytea[]) AS needle WHERE position(needle IN payload) > 0)
+"""
 ABOUT: Final = b"""
 SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
 WHERE created_at >= %s
@@ -37,7 +42,8 @@ WHERE created_at >= %s
 def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
     """Show the messages about a swap, by when their transactions in the database began.
 
-    They name the swap, its sequence number, one of its transactions, or its own deposit address.
+    They name the swap, its sequence number, one of its transactions, or its own deposit address
+    once something was received there.
     """
     with open_auditor(get_endpoints(context).auditor_url) as auditor:
         keyed = _keyed(auditor, str(swap_id))
@@ -45,12 +51,18 @@ def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) 
             raise RequestFailed(f"there are no messages about swap {swap_id}")
         marks = collect_marks(str(swap_id), keyed)
         since = min(row.created_at for row in keyed) - BEFORE
+        marks = marks.of_own_addresses(_assigned(auditor, marks, since))
         about = [row for row in _about(auditor, marks, since) if is_about_swap(row, marks)]
     show_all(timeline([*keyed, *about]), as_json=as_json, columns=COLUMNS)
 
 
 def _keyed(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
     return _outboxes(auditor, KEYED, [swap_id.encode()])
+
+
+def _assigned(auditor: Auditor, marks: SwapMarks, since: datetime) -> list[OutboxMessage]:
+    search_terms = [address.encode() for address in marks.deposit_addresses]
+    return _outboxes(auditor, ASSIGNED, [since, search_terms]) if search_terms else []
 
 
 def _about(auditor: Auditor, marks: SwapMarks, since: datetime) -> list[OutboxMessage]:
