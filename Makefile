@@ -72,9 +72,9 @@ cluster-down: install-python  ## End it and remove its data; binaries and images
 ##@ Test
 # Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
 STAGES := check lint-openapi test-evm test-unit test-integration test-sdk test-e2e test-faults
-SLOW_STAGES := test-slow test-stack test-observability test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
+SLOW_STAGES := test-slow test-slow-e2e test-stack test-observability test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
 
-test: install install-sdk install-node-tools  ## Every stage that CI demands, with its time
+test: install install-sdk install-node-tools  ## Every quick stage, with its time; CI adds test-slow, test-slow-e2e and test-kafka
 	@MAKE="$(MAKE)" tools/stages $(STAGES)
 
 test-all: install install-sdk install-node-tools  ## The same, then what takes hours: both brokers, long schedules, fuzz, soak, mutation
@@ -89,8 +89,10 @@ test-integration: install  ## PostgreSQL, Valkey, a broker, chains
 test-e2e: install install-sdk install-node-tools $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(PYTEST) -m "not slow" $(JOURNEYS)
 
-test-slow: install install-sdk install-node-tools $(SDK)  ## Tests of both stages that wait or restart for ten seconds and more
+test-slow: install install-node-tools  ## Tests of test-integration that wait or restart for ten seconds and more
 	$(PYTEST) $(PARALLEL)=3 -m "connected and not e2e and slow"
+
+test-slow-e2e: install install-sdk install-node-tools $(SDK)  ## The same of test-e2e
 	$(PYTEST) -m slow $(JOURNEYS)
 
 test-kafka: export BROKER := kafka
@@ -257,4 +259,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-slow test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-slow test-slow-e2e test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -1,4 +1,4 @@
-"""Repeats stages of `make test` in random order, and names the tests that do not always pass.
+"""Repeats the suites of CI in random order, and names the tests that do not always pass.
 
     tools/flaky.py [STAGE]... [--times N] [--load N] [--seed N]
 
@@ -24,7 +24,9 @@ from xml.etree import ElementTree
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STORED: Final = ROOT / ".cache/flaky"
-STAGES: Final = ("test-unit", "test-integration", "test-e2e", "test-faults")
+STAGES: Final = (
+    "test-unit", "test-integration", "test-slow", "test-e2e", "test-slow-e2e", "test-faults",
+)  # fmt: skip
 BUSY: Final = "while True: pass"
 
 
