@@ -68,7 +68,7 @@ def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
         for body in bodies
         if body.get("method") == "deposit_address"
         for transaction in body.get("transactions", ())
-        if transaction["type"] == "input"
+        if transaction["type"] == "input" and transaction["to_address"]
     }
     return SwapMarks(swap_id, frozenset(numbers), frozenset(hashes), frozenset(addresses))
 

@@ -19,7 +19,8 @@ from swapctl.commands.invariants import QUERIES, read_queries
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
-SWAP_ID = str(uuid4())
+SWAP_ID, BY_ADDRESS = str(uuid4()), str(uuid4())
+DEPOSIT_ADDRESS = "0x" + "d1" * 20
 INPUT_HASH = "0x" + "11" * 32
 
 
@@ -41,6 +42,16 @@ def outboxes(database: Database) -> Database:
     _print_line(
         database, "settler", "swap.changed.v1", str(uuid4()), {**mine, "sequence_number": 78}
     )
+    received = _transaction(None, to=DEPOSIT_ADDRESS)
+    own = {"sequence": 1, "status": "completed", "method": "deposit_address"}
+    _print_line(
+        database, "settler", "swap.changed.v1", BY_ADDRESS, {**own, "transactions": [received]}
+    )
+    for network, address in ("one", DEPOSIT_ADDRESS), ("two", "0x" + "d2" * 20):
+        assigned = {"network": network, "address": address}
+        _print_line(database, "settler", "deposit-target.assigned.v1", network, assigned)
+    rise = {**_movement(None, None), "to_address": DEPOSIT_ADDRESS}
+    _print_line(database, "chain_watcher", "deposit.changed.v1", "d3", rise)
     return database
 
 
@@ -61,6 +72,15 @@ class TestTrail:
             ("api", "swap.requests.v1"),
             ("chain_watcher", "deposit.changed.v1"),
             ("settler", "swap.changed.v1"),
+        ]
+
+    def test_lists_the_messages_about_its_deposit_address(self, outboxes: Database) -> None:
+        trail = run(outboxes, "trail", BY_ADDRESS)
+
+        assert [(row["from"], row["topic"]) for row in trail] == [
+            ("settler", "swap.changed.v1"),
+            ("settler", "deposit-target.assigned.v1"),
+            ("chain_watcher", "deposit.changed.v1"),
         ]
 
     def test_fails_without_messages(self, outboxes: Database) -> None:
@@ -109,7 +129,7 @@ def _print_line(
         )
 
 
-def _movement(transaction_hash: str, sequence_number: int) -> dict[str, Any]:
+def _movement(transaction_hash: str | None, sequence_number: int | None) -> dict[str, Any]:
     return {
         "state": "seen",
         "base_units": "5",
@@ -119,5 +139,10 @@ def _movement(transaction_hash: str, sequence_number: int) -> dict[str, Any]:
     }
 
 
-def _transaction(transaction_hash: str) -> dict[str, Any]:
-    return {"type": "input", "status": "completed", "transaction_hash": transaction_hash}
+def _transaction(transaction_hash: str | None, to: str | None = None) -> dict[str, Any]:
+    return {
+        "type": "input",
+        "status": "completed",
+        "transaction_hash": transaction_hash,
+        "to_address": to,
+    }
