@@ -367,7 +367,11 @@ class TestASweep:
         world.chain.mine()
 
         assert (world.held_at(1), world.held_at(2)) == (REQUESTED, 0)
-        assert sorted(await world.rows(SWEEPS)) == [("broadcast", 0), ("reserved", 1)]
+        [sent, refused] = sorted(await world.rows(SWEEPS))
+        assert sent == ("broadcast", 0)
+        # It is due again after two seconds, which may pass within the rounds above.
+        assert refused[0] == "reserved"
+        assert refused[1] >= 1
 
     @pytest.mark.fault("S23")
     async def test_s23_that_reverts_is_tried_again_in_another_slot(self, world: World) -> None:
