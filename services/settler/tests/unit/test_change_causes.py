@@ -25,6 +25,7 @@ from services.settler.tests.factories import (
 )
 from swap_contracts.public import change_causes as public
 from swap_domain.lifecycle import Status
+from swap_settler.model.batch_state import BatchState
 from swap_settler.model.change_cause import (
     PAYMENT_NAMES,
     ChangeCause,
@@ -35,6 +36,7 @@ from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.messages.message_mapping import to_quote_terms
 from swap_settler.model.messages.swap_messages import SHOWN
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.paying.usecases.abandon_payouts import leave_for_operators
 from swap_settler.settling.decide import deposits, expiry, payouts, refunds, requotes
 from swap_settler.settling.decide.dwelling import abandon_waiting_payout
 
@@ -106,6 +108,17 @@ class TestAPayment:
         swap, intent = paying(kind, IntentState.ASSIGNED)
 
         assert payouts.sent(swap, intent.id, at=NOON).cause is cause_of_payment(kind, "sent")
+
+    def test_of_an_external_transaction_is_in_a_block(self, kind: IntentKind) -> None:
+        swap, intent = paying(kind, IntentState.ASSIGNED)
+        found, ordered = BatchState({swap.id: swap}, {}), BatchState({swap.id: swap}, {})
+
+        leave_for_operators(found, swap, intent.id, at=NOON)
+        cause = ChangeCause.PAYMENT_RECONCILED
+        leave_for_operators(ordered, swap, intent.id, at=NOON, cause=cause)
+
+        assert [change.cause for change in found.changes] == [cause_of_payment(kind, "mined")]
+        assert [change.cause for change in ordered.changes] == [cause]
 
     @pytest.mark.parametrize("step", get_args(PaymentStep))
     def test_has_a_cause_per_step(self, kind: IntentKind, step: PaymentStep) -> None:
