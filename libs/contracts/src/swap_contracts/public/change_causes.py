@@ -93,7 +93,8 @@ CAUSE_TEXTS: Final[Mapping[ChangeCause, CauseText]] = {
 }
 DESCRIPTION: Final = "\n".join(
     (
-        "Why the swap changed; null for a change by an earlier version of the service.\n",
+        "Why the swap changed; null for a change by an earlier version of the service.",
+        "Later versions may add causes.\n",
         *(f"- `{cause}`: {text} ({actor})" for cause, (actor, text) in CAUSE_TEXTS.items()),
     )
 )
