@@ -88,7 +88,7 @@ CAUSE_TEXTS: Final[Mapping[ChangeCause, CauseText]] = {
     "refund_abandoned": CauseText("service", "A refund will not be made."),
     "payment_ordered": CauseText("operator", "The payment of a claimable balance was ordered."),
     "payment_reconciled": CauseText(
-        "operator", "A payment was reconciled with a transaction that the ledger did not know."
+        "operator", "A payment was reconciled with an external transaction."
     ),
 }
 DESCRIPTION: Final = "\n".join(
