@@ -81,28 +81,45 @@ def paying(kind: IntentKind, state: IntentState) -> tuple[Swap, Intent]:
     return swap.with_intent(intent), intent
 
 
+def logged(swap: Swap, intent: Intent, state: str) -> Changes:
+    """Return the changes by a log of a payment."""
+    log = a_payout(
+        state,
+        version=2,
+        transaction_hash=HASH,
+        intent_id=str(intent.paid_id),
+        token=intent.token,
+        to_address=intent.to_address,
+        base_units=str(intent.base_units),
+    )
+    return payouts.decide(swap, log, at=NOON, treasury=TREASURY[POLYGON])
+
+
+@pytest.mark.parametrize("known", [IntentState.BROADCAST, IntentState.MINED])
+def test_an_output_is_confirmed(known: IntentState) -> None:
+    swap, intent = paying(IntentKind.OUTPUT, known)
+
+    assert logged(swap, intent, "confirmed").cause is ChangeCause.PAYOUT_CONFIRMED
+
+
 @pytest.mark.parametrize("kind", PAYMENT_NAMES)
 class TestAPayment:
     @pytest.mark.parametrize(
-        ("state", "step"), [("seen", "mined"), ("confirmed", "confirmed"), ("reverted", "reverted")]
+        ("known", "state", "step"),
+        [
+            (IntentState.BROADCAST, "seen", "mined"),
+            (IntentState.MINED, "reverted", "reverted"),
+            (IntentState.CONFIRMED, "seen", "mined"),
+            (IntentState.CONFIRMED, "confirmed", "confirmed"),
+            (IntentState.CONFIRMED, "reverted", "reverted"),
+        ],
     )
     def test_is_in_a_block_or_no_longer(
-        self, kind: IntentKind, state: str, step: PaymentStep
+        self, kind: IntentKind, known: IntentState, state: str, step: PaymentStep
     ) -> None:
-        swap, intent = paying(kind, IntentState.CONFIRMED)
-        log = a_payout(
-            state,
-            version=2,
-            transaction_hash=HASH,
-            intent_id=str(intent.paid_id),
-            token=intent.token,
-            to_address=intent.to_address,
-            base_units=str(intent.base_units),
-        )
+        swap, intent = paying(kind, known)
 
-        change = payouts.decide(swap, log, at=NOON, treasury=TREASURY[POLYGON])
-
-        assert change.cause is cause_of_payment(kind, step)
+        assert logged(swap, intent, state).cause is cause_of_payment(kind, step)
 
     def test_is_sent(self, kind: IntentKind) -> None:
         swap, intent = paying(kind, IntentState.ASSIGNED)
