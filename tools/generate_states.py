@@ -45,7 +45,8 @@ def page() -> str:
             "A fact that moves no status (seen, sent, mined) spends a sequence all the same: the\n"
             "history then has two rows of one status.\n",
             "### Causes\n\nAn event of `GET /api/v2/swaps/{swapId}/events` has the cause of the "
-            "change. It is null for a change by\nan earlier version of the settler.\n\n"
+            "change. It is null for a change by\nan earlier version of the settler. "
+            "Later versions may add causes.\n\n"
             f"{causes()}\n",
             f"## A transaction of a swap\n\n{transaction}\n",
             "A deposit begins as `initiated`: it is seen before anybody decides about it.\n",

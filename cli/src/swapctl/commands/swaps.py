@@ -34,9 +34,10 @@ SELECT id, app_id, reference_id, status, fail_reason, method, source_network, so
 FROM settler.swap WHERE id = %s
 """
 QUERIES: Final = {
+    # As JSON, the cause is null while the settler's table has no such column yet.
     "transitions": """
-SELECT sequence, from_status, to_status, at, cause
-FROM settler.swap_transition WHERE swap_id = %s ORDER BY sequence
+SELECT sequence, from_status, to_status, at, to_jsonb(transition) ->> 'cause' AS cause
+FROM settler.swap_transition AS transition WHERE swap_id = %s ORDER BY sequence
 """,
     "deposits": """
 SELECT id, state, method, network, token, base_units::text, transaction_hash, quarantine_reason

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import psycopg
 import pytest
 from api_factories import HASH, a_body
 from api_harness import App, Harness
 from api_settler_swaps import INSERT_SWAPS, OTHER_COLUMNS
+from psycopg.rows import namedtuple_row
 
 from swap_api.model.keys import KeyKind
+from swap_api.swaps.store.history import EVENTS
 from swap_contracts.public.lookups import (
     StatusModel,
     SwapEventModel,
@@ -27,12 +31,17 @@ INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units)
   ('BASE_DEVNET', '0x00', 1, 0);
 INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 2, now());
 """
-SWAP = f"{INSERT_SWAPS} VALUES (%(id)s, %(id)s, 1, 'causes', 3, 'completed', {OTHER_COLUMNS})"
+SWAP = f"{INSERT_SWAPS} VALUES (%(id)s, %(id)s, %(n)s, %(n)s, 3, 'completed', {OTHER_COLUMNS})"
 TRANSITIONS = """
 INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at, cause) VALUES
   (%(id)s, 1, NULL, 'user_transfer_pending', now(), NULL),
   (%(id)s, 2, 'user_transfer_pending', 'user_transfer_pending', now(), 'deposit_seen'),
   (%(id)s, 3, 'user_transfer_pending', 'ls_transfer_pending', now(), 'deposit_confirmed')
+"""
+VIEW_BEFORE_CAUSES = """
+DROP VIEW settler.swap_event;
+CREATE VIEW settler.swap_event AS
+SELECT swap_id, sequence, from_status, to_status, at FROM settler.swap_transition
 """
 # A deposit that one provider's report confirmed, and one above its cap.
 TRUST = """
@@ -73,7 +82,7 @@ class TestHistory:
         app = await api.an_app()
         swap_id = await a_swap(api, app)
         with psycopg.connect(database.superuser_url) as connection:
-            connection.execute(SWAP, {"id": swap_id})
+            connection.execute(SWAP, {"id": swap_id, "n": 1})
             connection.execute(TRANSITIONS, {"id": swap_id})
 
         answer = await api.get(app, f"/swaps/{swap_id}/events")
@@ -84,6 +93,18 @@ class TestHistory:
             (2, "deposit_seen"),
             (3, "deposit_confirmed"),
         ]
+
+    async def test_has_no_causes_before_the_settler_has_migrated(self, database: Database) -> None:
+        swap_id = uuid4()
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute(SWAP, {"id": swap_id, "n": 2})
+            connection.execute(TRANSITIONS, {"id": swap_id})
+            connection.execute(VIEW_BEFORE_CAUSES)
+            cursor = psycopg.RawCursor(connection, row_factory=namedtuple_row)
+            rows = cursor.execute(EVENTS.text.encode(), [[swap_id]]).fetchall()
+            connection.rollback()
+
+        assert [(row.sequence, row.cause) for row in rows] == [(1, None), (2, None), (3, None)]
 
     @pytest.mark.parametrize("path", PATHS)
     @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])

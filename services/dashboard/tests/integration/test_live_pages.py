@@ -417,7 +417,7 @@ class TestSwap:
                 f"(document.querySelector('bdi code[title=\"{RECEIVER}\" i]'))"
             )
 
-        assert "Partner: swap requested by the API" in shown[0]
+        assert "Partner: swap requested through the API" in shown[0]
         assert "1 min 30 s until the next" in shown[0]
         assert ["Network" in shown[1], "12.0 s until" in shown[1]] == [False, True]
         assert ["Network: payout final" in shown[2], "until" in shown[2]] == [True, False]

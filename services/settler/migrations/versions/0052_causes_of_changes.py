@@ -7,8 +7,11 @@ down_revision = "0051"
 branch_labels = None
 depends_on = None
 
-# Transitions of before have none, nor have those of a settler of the version before.
+# Earlier transitions have no cause, nor those that an older settler writes.
 CAUSES = (
+    # A reader locks the view, then its table. In the other order, this and a reader would wait for
+    # each other. `LOCK` of a view locks the view, then its table.
+    "LOCK TABLE swap_event IN ACCESS EXCLUSIVE MODE",
     "ALTER TABLE swap_transition ADD COLUMN cause text",
     """
 CREATE OR REPLACE VIEW swap_event AS

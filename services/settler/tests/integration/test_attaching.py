@@ -301,6 +301,8 @@ class TestWhoMayAttach:
             id=STANDALONE_ID,
         )
         assert results == ("ann", "they showed a receipt")
+        causes = await rows(engine, "SELECT cause FROM swap_transition ORDER BY sequence")
+        assert causes[-1] == ("deposit_attached_by_operator",)
 
     async def test_is_an_operator_over_the_internal_port(
         self, run: Settler, engine: Engine

@@ -104,6 +104,13 @@ async def is_halted(world: World) -> bool:
     return bool(signer.is_so)
 
 
+async def last_cause(world: World) -> str | None:
+    """Return the cause of the last change of the only swap."""
+    *_, last = await world.rows("SELECT cause FROM swap_transition ORDER BY sequence")
+    cause: str | None = last.cause
+    return cause
+
+
 async def balance_of_signer(world: World) -> int:
     return await world.store.signer_balance(NATIVE)
 
@@ -226,6 +233,7 @@ class TestAForeignNonce:
         assert await world.intent_states() == ["dead"]
         [swap] = await world.rows("SELECT status FROM swap")
         assert swap.status == "user_transfer_pending"
+        assert await last_cause(world) == "payment_reconciled"
         await world.send_everything()
         world.chain.mine()
         assert world.paid(1) == 0
@@ -355,6 +363,7 @@ class TestTheProof:
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
         [swap] = await world.rows("SELECT status FROM swap")
         assert swap.status == "ls_transfer_pending"
+        assert await last_cause(world) == "payment_reconciled"
 
     @pytest.mark.fault("S11")
     async def test_s11_waits_until_it_is_final_that_the_treasury_paid_it(

@@ -304,6 +304,9 @@ class TestClaim:
         [claim] = await world.rows("SELECT * FROM intent WHERE kind = 'claim'")
         assert (claim.state, claim.transaction_hash) == ("confirmed", made.transaction_hash)
         assert (source_world.paid(88), world.paid(1)) == (REQUESTED, 0)
+        causes = {row.cause for row in await world.rows("SELECT cause FROM swap_transition")}
+        assert "payment_reconciled" in causes
+        assert "payment_ordered" not in causes
         assert await finishing(world).list_retained() == []
 
     async def test_of_a_deposit_without_a_swap(

@@ -25,6 +25,7 @@ from services.settler.tests.factories import (
 )
 from swap_contracts.public import change_causes as public
 from swap_domain.lifecycle import Status
+from swap_settler.model.batch_state import BatchState
 from swap_settler.model.change_cause import (
     PAYMENT_NAMES,
     ChangeCause,
@@ -35,6 +36,7 @@ from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.messages.message_mapping import to_quote_terms
 from swap_settler.model.messages.swap_messages import SHOWN
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.paying.usecases.abandon_payouts import leave_for_operators
 from swap_settler.settling.decide import deposits, expiry, payouts, refunds, requotes
 from swap_settler.settling.decide.dwelling import abandon_waiting_payout
 
@@ -79,33 +81,61 @@ def paying(kind: IntentKind, state: IntentState) -> tuple[Swap, Intent]:
     return swap.with_intent(intent), intent
 
 
+def logged(swap: Swap, intent: Intent, state: str) -> Changes:
+    """Return the changes by a log of a payment."""
+    log = a_payout(
+        state,
+        version=2,
+        transaction_hash=HASH,
+        intent_id=str(intent.paid_id),
+        token=intent.token,
+        to_address=intent.to_address,
+        base_units=str(intent.base_units),
+    )
+    return payouts.decide(swap, log, at=NOON, treasury=TREASURY[POLYGON])
+
+
+@pytest.mark.parametrize("known", [IntentState.BROADCAST, IntentState.MINED])
+def test_an_output_is_confirmed(known: IntentState) -> None:
+    swap, intent = paying(IntentKind.OUTPUT, known)
+
+    assert logged(swap, intent, "confirmed").cause is ChangeCause.PAYOUT_CONFIRMED
+
+
 @pytest.mark.parametrize("kind", PAYMENT_NAMES)
 class TestAPayment:
     @pytest.mark.parametrize(
-        ("state", "step"), [("seen", "mined"), ("confirmed", "confirmed"), ("reverted", "reverted")]
+        ("known", "state", "step"),
+        [
+            (IntentState.BROADCAST, "seen", "mined"),
+            (IntentState.MINED, "reverted", "reverted"),
+            (IntentState.CONFIRMED, "seen", "mined"),
+            (IntentState.CONFIRMED, "confirmed", "confirmed"),
+            (IntentState.CONFIRMED, "reverted", "reverted"),
+        ],
     )
     def test_is_in_a_block_or_no_longer(
-        self, kind: IntentKind, state: str, step: PaymentStep
+        self, kind: IntentKind, known: IntentState, state: str, step: PaymentStep
     ) -> None:
-        swap, intent = paying(kind, IntentState.CONFIRMED)
-        log = a_payout(
-            state,
-            version=2,
-            transaction_hash=HASH,
-            intent_id=str(intent.paid_id),
-            token=intent.token,
-            to_address=intent.to_address,
-            base_units=str(intent.base_units),
-        )
+        swap, intent = paying(kind, known)
 
-        change = payouts.decide(swap, log, at=NOON, treasury=TREASURY[POLYGON])
-
-        assert change.cause is cause_of_payment(kind, step)
+        assert logged(swap, intent, state).cause is cause_of_payment(kind, step)
 
     def test_is_sent(self, kind: IntentKind) -> None:
         swap, intent = paying(kind, IntentState.ASSIGNED)
 
         assert payouts.sent(swap, intent.id, at=NOON).cause is cause_of_payment(kind, "sent")
+
+    def test_of_an_external_transaction_is_in_a_block(self, kind: IntentKind) -> None:
+        swap, intent = paying(kind, IntentState.ASSIGNED)
+        found, ordered = BatchState({swap.id: swap}, {}), BatchState({swap.id: swap}, {})
+
+        leave_for_operators(found, swap, intent.id, at=NOON)
+        cause = ChangeCause.PAYMENT_RECONCILED
+        leave_for_operators(ordered, swap, intent.id, at=NOON, cause=cause)
+
+        assert [change.cause for change in found.changes] == [cause_of_payment(kind, "mined")]
+        assert [change.cause for change in ordered.changes] == [cause]
 
     @pytest.mark.parametrize("step", get_args(PaymentStep))
     def test_has_a_cause_per_step(self, kind: IntentKind, step: PaymentStep) -> None:

@@ -183,6 +183,7 @@ class TestAReorg:
         late = decided(dead, "seen")
 
         assert late.intents == (replace(output(dead), version=1),)
+        assert late.cause is ChangeCause.PAYOUT_REVERTED
         assert decided(dead, "confirmed").intents[0].state is IntentState.CONFIRMED
         is_open = out(IntentState.RESERVED)
         assert decided(is_open, "seen").intents[0].state is IntentState.MINED

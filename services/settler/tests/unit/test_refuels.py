@@ -27,6 +27,7 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
@@ -204,6 +205,7 @@ class TestARefuelThatCannotBeSent:
         change = refuels.overdue(final(), at=NOON + 2 * MINUTE)
 
         swap = swap_of(change)
+        assert change.cause is ChangeCause.REFUEL_OVERDUE
         assert (swap.status, swap.quote.refuel) == (Status.COMPLETED, None)
         assert swap.closed_at == NOON + 2 * MINUTE
         assert [intent.state for intent in change.intents] == [IntentState.DEAD]

@@ -195,6 +195,7 @@ class TestAccepted:
         assert (known.status, known.detail, known.intent_id) == (*end, None)
         assert known.submitted_at == at
         assert change.previous_status is swap.status
+        assert change.cause is ChangeCause.AUTHORIZATION_REFUSED
         assert change.swap is not None
         assert change.swap.sequence == swap.sequence + 1
 

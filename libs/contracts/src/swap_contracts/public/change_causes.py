@@ -71,12 +71,12 @@ CAUSE_TEXTS: Final[Mapping[ChangeCause, CauseText]] = {
     "payout_mined": CauseText("network", "A block has the payout."),
     "payout_confirmed": CauseText("network", "The payout is final."),
     "payout_reverted": CauseText("network", "A reorg removed the payout's block."),
-    "payout_abandoned": CauseText("service", "The payout is not tried again."),
+    "payout_abandoned": CauseText("service", "The payout will not be made."),
     "refuel_sent": CauseText("service", "The refuel was sent."),
     "refuel_mined": CauseText("network", "A block has the refuel."),
     "refuel_confirmed": CauseText("network", "The refuel is final."),
     "refuel_reverted": CauseText("network", "A reorg removed the refuel's block."),
-    "refuel_abandoned": CauseText("service", "The refuel is not tried again."),
+    "refuel_abandoned": CauseText("service", "The refuel will not be made."),
     "refuel_overdue": CauseText("service", "The swap completed without waiting for its refuel."),
     "refund_started": CauseText("service", "A refund was ordered."),
     "refund_below_cost": CauseText("service", "A refund would cost more than it returns."),
@@ -85,15 +85,16 @@ CAUSE_TEXTS: Final[Mapping[ChangeCause, CauseText]] = {
     "refund_mined": CauseText("network", "A block has a refund."),
     "refund_confirmed": CauseText("network", "A refund is final."),
     "refund_reverted": CauseText("network", "A reorg removed a refund's block."),
-    "refund_abandoned": CauseText("service", "A refund is not tried again."),
+    "refund_abandoned": CauseText("service", "A refund will not be made."),
     "payment_ordered": CauseText("operator", "The payment of a claimable balance was ordered."),
     "payment_reconciled": CauseText(
-        "operator", "A payment was reconciled with a transaction that the ledger did not know."
+        "operator", "A payment was reconciled with an external transaction."
     ),
 }
 DESCRIPTION: Final = "\n".join(
     (
-        "Why the swap changed; null for a change by an earlier version of the service.\n",
+        "Why the swap changed; null for a change by an earlier version of the service.",
+        "Later versions may add causes.\n",
         *(f"- `{cause}`: {text} ({actor})" for cause, (actor, text) in CAUSE_TEXTS.items()),
     )
 )

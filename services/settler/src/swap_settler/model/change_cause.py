@@ -47,7 +47,7 @@ class ChangeCause(StrEnum):
     REFUND_REVERTED = "refund_reverted"
     REFUND_ABANDONED = "refund_abandoned"
     PAYMENT_ORDERED = "payment_ordered"  # of a claimable balance, by an operator
-    PAYMENT_RECONCILED = "payment_reconciled"  # with a transaction that is not ours, by an operator
+    PAYMENT_RECONCILED = "payment_reconciled"  # with an external transaction, by an operator
 
 
 PaymentStep = Literal["sent", "mined", "confirmed", "reverted", "abandoned"]

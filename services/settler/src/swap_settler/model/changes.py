@@ -48,7 +48,7 @@ class Changes:
         assert (self.swap is None) == (self.cause is None), "a change of a swap has a cause"
 
     def with_cause(self, cause: ChangeCause) -> Changes:
-        """Return the changes with another cause, which is more than the step's own."""
+        """Return the changes with the cause of the order that the step is part of."""
         return self if self.swap is None else replace(self, cause=cause)
 
 

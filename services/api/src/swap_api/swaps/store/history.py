@@ -15,8 +15,11 @@ from swap_contracts.quoting import Quote
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 
+# As JSON, the cause is null while the settler's view has no such column yet: the api may run
+# before the settler has migrated.
 EVENTS: Final = sql("""
-SELECT swap_id, sequence, from_status, to_status, at, cause FROM settler.swap_event
+SELECT swap_id, sequence, from_status, to_status, at, to_jsonb(event) ->> 'cause' AS cause
+FROM settler.swap_event AS event
 WHERE swap_id = ANY(CAST(:ids AS uuid[])) ORDER BY swap_id, sequence
 """)
 POSTINGS: Final = sql("""

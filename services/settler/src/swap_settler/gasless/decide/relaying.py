@@ -74,7 +74,7 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
 
 
 def mark_relay_broadcast(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
-    """Return what it changes that the nodes have the deposit."""
+    """Return the changes when the nodes have the deposit."""
     out = replace(relay, state=IntentState.BROADCAST)
     updated_swap, known = swap.on(at).with_intent(out), swap.authorization
     if known is not None and known.intent_id == relay.id and not _has_lapsed(known, at):
@@ -111,7 +111,7 @@ def end_relay(
 
 
 def confirm_relay(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
-    """Return what it changes that a final block has the deposit's transaction: it was relayed."""
+    """Return the changes when a final block has the deposit's transaction: it was relayed."""
     relay = swap.intents.get(intent_id)
     if relay is None or relay.state is IntentState.CONFIRMED:
         return NOTHING

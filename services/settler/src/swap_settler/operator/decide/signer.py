@@ -70,7 +70,7 @@ class Signer:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenNonce:
+class NoncePayment:
     """A nonce that is not closed, with one of its payments."""
 
     nonce: int

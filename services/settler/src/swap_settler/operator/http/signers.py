@@ -22,8 +22,8 @@ from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import (
     FIRST_NONCE,
     NO_INTENT,
+    NoncePayment,
     NoncePlace,
-    OpenNonce,
     Signer,
 )
 from swap_settler.operator.usecases.list_signers import ListSigners
@@ -129,11 +129,11 @@ class SignerAdmin:
         }
 
 
-def _place(one: OpenNonce) -> Mapping[str, str]:
+def _place(one: NoncePayment) -> Mapping[str, str]:
     return {"after": str(one.place.nonce), "after_id": str(one.place.intent_id)}
 
 
-def _shown_nonce(one: OpenNonce) -> Mapping[str, Any]:
+def _shown_nonce(one: NoncePayment) -> Mapping[str, Any]:
     return {
         "nonce": one.nonce,
         "since": one.since.isoformat(),

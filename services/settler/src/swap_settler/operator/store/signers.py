@@ -12,8 +12,8 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.operator.decide.signer import (
     NO_INTENT,
     Halted,
+    NoncePayment,
     NoncePlace,
-    OpenNonce,
     Resumed,
     Signer,
 )
@@ -65,7 +65,7 @@ class PostgresSigners:
 
     async def open_nonces(
         self, network: str, address: str, *, after: NoncePlace, limit: int
-    ) -> Sequence[OpenNonce]:
+    ) -> Sequence[NoncePayment]:
         """Return the open nonces of a signer, the lowest first: a row for each payment.
 
         :param after: only what follows this place.
@@ -81,7 +81,7 @@ class PostgresSigners:
         async with reading(self._engine) as connection:
             rows = await connection.execute(OPEN_NONCES, values)
         return [
-            OpenNonce(r.nonce, r.assigned_at, r.transaction_hash, r.id, r.kind, r.swap_id)
+            NoncePayment(r.nonce, r.assigned_at, r.transaction_hash, r.id, r.kind, r.swap_id)
             for r in rows
         ]
 

@@ -18,6 +18,7 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler.gasless.decide.relaying import end_relay
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
+from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
@@ -39,6 +40,7 @@ from swap_settler.paying.usecases.abandon_payouts import leave_for_operators, lo
 from swap_settler.settling.decide.payouts import abandon_payment
 
 REASON: Final = "its nonce was used by a transaction that was not signed here"
+CAUSE: Final = ChangeCause.PAYMENT_RECONCILED
 CHANGED: Final = "the signer changed meanwhile: look at it again"
 
 
@@ -175,7 +177,7 @@ class CloseExternalNonces:
             swap = batch_state.swaps[owners[i].id]
             batch_state.add(self._end(swap, i, failures[i]), trace_id=trace_id_of(swap.id))
         for i in gone:
-            leave_for_operators(batch_state, owners[i], i, at=self._clock())
+            leave_for_operators(batch_state, owners[i], i, at=self._clock(), cause=CAUSE)
         return batch_state.changes
 
     def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
@@ -183,8 +185,10 @@ class CloseExternalNonces:
         if swap.intents[intent_id].kind is IntentKind.GASLESS:
             # It was valid when it arrived: the user may sign again.
             trigger = AuthorizationTrigger.WINDOW_CLOSED
-            return end_relay(swap, intent_id, trigger, at=now, because=REASON)
-        return abandon_payment(swap, intent_id, at=now, because=REASON, failures=failures)
+            change = end_relay(swap, intent_id, trigger, at=now, because=REASON)
+        else:
+            change = abandon_payment(swap, intent_id, at=now, because=REASON, failures=failures)
+        return change.with_cause(CAUSE)
 
 
 def _is_paid(owner: Swap | Intent, intent_id: UUID, paid: frozenset[int]) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from swap_settler.operator import observe
-from swap_settler.operator.decide.signer import NoncePlace, OpenNonce, Signer
+from swap_settler.operator.decide.signer import NoncePayment, NoncePlace, Signer
 from swap_settler.operator.store.signers import PostgresSigners
 
 
@@ -24,7 +24,7 @@ class ListSigners:
 
     async def open_nonces(
         self, network: str, address: str, *, after: NoncePlace, limit: int
-    ) -> Sequence[OpenNonce]:
+    ) -> Sequence[NoncePayment]:
         """Return the nonces that a signer has out, with their payments.
 
         :param after: only what follows this place.

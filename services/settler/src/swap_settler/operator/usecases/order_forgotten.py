@@ -17,6 +17,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Deposit, Intent, IntentKind, Swap
 from swap_settler.operator.decide.claims import NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.operator.decide.forgotten import (
+    CAUSE,
     NotAllowed,
     end_for_claim,
     free_leg,
@@ -149,7 +150,8 @@ class OrderForgotten:
         if what is None:
             raise NotAllowed("nothing is claimable there: explain its other payments first")
         swap = batch_state.swaps[swap_id]
-        return pay(what, swap, to_address=log.to_address, at=self._clock(), paid_id=log.paid_id)
+        change = pay(what, swap, to_address=log.to_address, at=self._clock(), paid_id=log.paid_id)
+        return change.with_cause(CAUSE)
 
     async def _of_deposit(
         self,

@@ -12,6 +12,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
+from swap_settler.model.change_cause import ChangeCause, cause_of_payment
 from swap_settler.model.changes import Changes, Halt
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import Work
@@ -191,14 +192,25 @@ def _batch_state(owners: Mapping[UUID, Swap | Intent]) -> BatchState:
 
 
 def leave_for_operators(
-    batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, *, at: datetime
+    batch_state: BatchState,
+    owner: Swap | Intent,
+    intent_id: UUID,
+    *,
+    at: datetime,
+    cause: ChangeCause | None = None,
 ) -> None:
-    """Mark a payment as sent, whichever transaction made it: it is not abandoned for waiting."""
+    """Mark a payment of an external transaction as sent: it is not abandoned for waiting.
+
+    :param cause: an operator's order; None: it was found on the chain.
+    """
     if isinstance(owner, Intent):
         batch_state.add(mark_standalone_sent(owner, at=at), trace_id=str(owner.id))
         return
     swap = batch_state.swaps[owner.id]
-    batch_state.add(sent(swap, intent_id, at=at), trace_id=trace_id_of(swap.id))
+    # The service has not sent it: a final block has it.
+    why = cause or cause_of_payment(swap.intents[intent_id].kind, "mined")
+    change = sent(swap, intent_id, at=at).with_cause(why)
+    batch_state.add(change, trace_id=trace_id_of(swap.id))
 
 
 async def lock_owners(work: Work, intents: Owners) -> Mapping[UUID, Swap | Intent]:

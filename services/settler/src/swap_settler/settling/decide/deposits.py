@@ -96,7 +96,7 @@ def take(
     cause: ChangeCause,
     **resources: Unpack[PayoutResources],
 ) -> Changes:
-    """Return what it changes that a deposit without a swap is proved to be this one's.
+    """Return the changes when a deposit without a swap is proved to be this one's.
 
     From then on it is treated as a deposit that arrived at the attachment.
 

@@ -113,7 +113,7 @@ def _applied(
     if intent.state is IntentState.CONFIRMED:
         return _payout_after_end(swap, intent, payout, at)
     if (in_none := _in_no_block(intent, payout)) is not None:
-        return _changed(swap, in_none, payout, at)
+        return _changed(swap, in_none, "reverted", at)
     if swap is None:
         return _standalone_in_a_block(intent, payout, at, treasury)
     done = _in_a_block(swap, intent, payout, at, treasury)
@@ -121,7 +121,8 @@ def _applied(
         if intent.state is not IntentState.MINED and refuel_id is not None:
             done = order(done, at=at, paid_id=refuel_id)
         done = claim(done)
-    return changes_of(swap, complete(done, at=at), _cause_of(intent, payout))
+    cause = cause_of_payment(intent.kind, STEPS[payout.state])
+    return changes_of(swap, complete(done, at=at), cause)
 
 
 def _in_a_block(
@@ -294,11 +295,12 @@ def _payout_after_end(
 
     Without its block it counts as unmined: the lane sends the same bytes again.
     """
+    step = STEPS[payout.state]
     if payout.state is not FactState.REVERTED:
-        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), payout, at)
+        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), step, at)
     unmined = replace(_unmined(intent, payout), transaction_hash=intent.transaction_hash)
     reason = f"final payment {payout.paid_id} in {payout.transaction_hash} was reverted"
-    return replace(_changed(swap, unmined, payout, at), halt=Halt(payout.network, reason))
+    return replace(_changed(swap, unmined, step, at), halt=Halt(payout.network, reason))
 
 
 def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
@@ -316,14 +318,10 @@ def _settled_with(swap: Swap, intent: Intent, at: datetime) -> SettledStep:
     return SettledStep(swap.on(at).with_intent(intent), (intent,))
 
 
-def _changed(swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime) -> Changes:
+def _changed(swap: Swap | None, intent: Intent, step: PaymentStep, at: datetime) -> Changes:
     if swap is None:
         return Changes(intents=(intent,))
-    return changes_of(swap, _settled_with(swap, intent, at), _cause_of(intent, payout))
-
-
-def _cause_of(intent: Intent, payout: PayoutFact) -> ChangeCause:
-    return cause_of_payment(intent.kind, STEPS[payout.state])
+    return changes_of(swap, _settled_with(swap, intent, at), cause_of_payment(intent.kind, step))
 
 
 def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
