@@ -24,6 +24,46 @@ WATCHER_ANSWERS: dict[str, Any] = {
     "/admin/approvals": {"approvals": []},
 }
 
+# The settler of the previous release names no kind of a backlog and no Treasury.
+SETTLER_ANSWERS: dict[str, Any] = {
+    "/admin/identity": {"name": "ann", "role": "operator"},
+    "/admin/assets": {"networks": ["A"], "assets": []},
+    "/admin/balances": {
+        "balances": [
+            {
+                "network": "A",
+                "token": "0x0",
+                "held_base_units": "2",
+                "owed_base_units": "1",
+                "treasury_base_units": "3",
+            }
+        ],
+        "backlogs": [
+            {
+                "what": "refunds that are not final",
+                "network": "A",
+                "count": 1,
+                "oldest_seconds": 9,
+            }
+        ],
+    },
+    "/admin/signers": {
+        "signers": [
+            {
+                "network": "A",
+                "address": "0x02",
+                "next_nonce": 1,
+                "open_slots": 1,
+                "oldest_slot_seconds": 9,
+                "halted": None,
+                "resumed": None,
+                "means": "it signs",
+                "act": "nobody needs to act",
+            }
+        ]
+    },
+}
+
 
 async def refuse(_: Request) -> Response:
     return JSONResponse({"error": "this role reads nothing"}, 403)
@@ -31,6 +71,10 @@ async def refuse(_: Request) -> Response:
 
 async def answer(request: Request) -> Response:
     return JSONResponse(WATCHER_ANSWERS[request.url.path])
+
+
+async def answer_as_before(request: Request) -> Response:
+    return JSONResponse(SETTLER_ANSWERS[request.url.path])
 
 
 async def test_overview_names_a_refusal_once(database: Database) -> None:
@@ -49,3 +93,27 @@ async def test_overview_names_a_refusal_once(database: Database) -> None:
     assert page.count("settler refuses the request: this role reads nothing") == 1
     assert "No answer from api, dashboard, notifier, quoter:" in page
     assert "No network is read yet." in page
+
+
+async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database: Database) -> None:
+    async with AsyncExitStack() as running:
+        urls = dict.fromkeys(ServiceName, UNAVAILABLE_URL)
+        # Other routes are not found, and the answer is no JSON.
+        routes = [Route(path, answer_as_before) for path in SETTLER_ANSWERS]
+        urls[ServiceName.SETTLER] = await running.enter_async_context(
+            served(Starlette(routes=routes))
+        )
+        console = Console(Services(database, urls), public_url=ADDRESS)
+        running.push_async_callback(console.http.close)
+        browser = await console.sign_in_as("ann")
+        overview = (await browser.get("/")).text
+        balances = (await browser.get("/balances")).text
+        treasury = await browser.get("/balances/treasury?network=A&token=0x0")
+        signer = await browser.get("/signers/A/0x02")
+
+    for page in (overview, balances):
+        assert "refunds that are not final" in page
+        assert "/balances/waiting" not in page
+    assert (treasury.status_code, "Final block" in treasury.text) == (200, True)
+    assert (signer.status_code, "Open nonces</h2>" in signer.text) == (200, False)
+    assert "it signs" in signer.text
