@@ -300,12 +300,14 @@ def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
 
 
 def _entry(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    swap = one["swap_id"]
+    of_swap = f"/swaps/{swap}" if swap else ""
     return [
         moment(one["at"]),
         badge(KINDS.get(one["kind"], one["kind"]), "bad" if one["kind"] != "recovered" else "good"),
         plain(one["network"]),
-        replace(amount_of(units, one), href=f"/swaps/{one['swap_id']}"),
-        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+        replace(amount_of(units, one), href=of_swap),
+        code(swap, of_swap),
     ]
 
 
