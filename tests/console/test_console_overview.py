@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from swap_dashboard.console.ports import ServiceName
-from tests.console.operated import ADDRESS, UNAVAILABLE_URL, Console, Services
+from tests.console.operated import ADDRESS, UNAVAILABLE_URL, Browser, Console, Services
 from tests.plugins.postgres import Database
 from tests.support.serving import served
 
@@ -22,6 +23,46 @@ WATCHER_ANSWERS: dict[str, Any] = {
     "/admin/networks": {"networks": []},
     "/admin/parked": {"parked": []},
     "/admin/approvals": {"approvals": []},
+}
+
+# The settler of the previous release names no kind of a backlog and no Treasury.
+SETTLER_ANSWERS: dict[str, Any] = {
+    "/admin/identity": {"name": "ann", "role": "operator"},
+    "/admin/assets": {"networks": ["A"], "assets": []},
+    "/admin/balances": {
+        "balances": [
+            {
+                "network": "A",
+                "token": "0x0",
+                "held_base_units": "2",
+                "owed_base_units": "1",
+                "treasury_base_units": "3",
+            }
+        ],
+        "backlogs": [
+            {
+                "what": "refunds that are not final",
+                "network": "A",
+                "count": 1,
+                "oldest_seconds": 9,
+            }
+        ],
+    },
+    "/admin/signers": {
+        "signers": [
+            {
+                "network": "A",
+                "address": "0x02",
+                "next_nonce": 1,
+                "open_slots": 1,
+                "oldest_slot_seconds": 9,
+                "halted": None,
+                "resumed": None,
+                "means": "it signs",
+                "act": "nobody needs to act",
+            }
+        ]
+    },
 }
 
 
@@ -49,3 +90,51 @@ async def test_overview_names_a_refusal_once(database: Database) -> None:
     assert page.count("settler refuses the request: this role reads nothing") == 1
     assert "No answer from api, dashboard, notifier, quoter:" in page
     assert "No network is read yet." in page
+
+
+async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database: Database) -> None:
+    async with beside_settler(database, SETTLER_ANSWERS) as browser:
+        overview = (await browser.get("/")).text
+        balances = (await browser.get("/balances")).text
+        treasury = await browser.get("/balances/treasury?network=A&token=0x0")
+        signer = await browser.get("/signers/A/0x02")
+
+    for page in (overview, balances):
+        assert "refunds that are not final" in page
+        assert "/balances/waiting" not in page
+    assert (treasury.status_code, "Final block" in treasury.text) == (200, True)
+    assert (signer.status_code, "Open nonces</h2>" in signer.text) == (200, False)
+    assert "it signs" in signer.text
+
+
+async def test_loss_without_a_swap_links_to_none(database: Database) -> None:
+    loss = {"at": "2026-11-25T00:00:00+00:00", "kind": "lost", "network": "A", "token": "0x0"}
+    losses = {
+        "span_seconds": 86_400,
+        "networks": [],
+        "entries": [{**loss, "base_units": "7", "swap_id": None}],
+        "next": None,
+    }
+
+    async with beside_settler(database, {**SETTLER_ANSWERS, "/admin/losses": losses}) as browser:
+        page = (await browser.get("/losses")).text
+
+    assert "base units" in page
+    assert "/swaps/None" not in page
+
+
+@asynccontextmanager
+async def beside_settler(database: Database, answers: Mapping[str, Any]) -> AsyncIterator[Browser]:
+    """Yield a browser of a console, where only a settler with these answers runs."""
+
+    async def answer(request: Request) -> Response:
+        return JSONResponse(answers[request.url.path])
+
+    # Other routes are not found, and the answer is no JSON.
+    async with served(Starlette(routes=[Route(path, answer) for path in answers])) as url:
+        urls = {**dict.fromkeys(ServiceName, UNAVAILABLE_URL), ServiceName.SETTLER: url}
+        console = Console(Services(database, urls), public_url=ADDRESS)
+        try:
+            yield await console.sign_in_as("ann")
+        finally:
+            await console.http.close()

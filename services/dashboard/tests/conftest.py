@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -18,7 +19,9 @@ ADDRESS = "http://dashboard.test"
 @pytest.fixture(scope="session")
 def database(postgres_server: PostgresServer, template: Database) -> Iterator[Database]:
     """Return one database for all modules: the api that uses it takes seconds to start."""
-    with created_database(postgres_server, "test_dashboard", template.name) as made:
+    # Workers with one server have a database each.
+    name = f"test_dashboard_{secrets.token_hex(6)}"
+    with created_database(postgres_server, name, template.name) as made:
         yield made
 
 

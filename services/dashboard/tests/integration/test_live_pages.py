@@ -54,6 +54,7 @@ INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time
 VALUES (:network, :number, '0x', '0x', now(), 0, 0, 0)
 ON CONFLICT (network) DO UPDATE SET number = excluded.number
 """)
+REMOVE_HEADS: Final = sql("DELETE FROM chain_watcher.watch_cursor")
 # A reload would lose it.
 MARK: Final = "window.isSamePage = true"
 LIST_CHANGES: Final = "document.querySelector('[data-list-changes]').textContent"
@@ -91,6 +92,8 @@ async def site(database: Database, api: Api) -> AsyncIterator[Site]:
     yield Site(url, app, email, link, api, made)
     await server.stop()
     await made.close()
+    # Other modules have the same database.
+    await write(database, (REMOVE_HEADS, {}))
 
 
 @asynccontextmanager

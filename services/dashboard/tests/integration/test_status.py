@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import AsyncMock
@@ -38,10 +38,13 @@ ROW = re.compile(r"<tr>(<td.*?)</tr>", re.DOTALL)
 CELL = re.compile(r"<td[^>]*>(.*?)</td>", re.DOTALL)
 TAGS = re.compile(r"<[^>]+>")
 NOW = datetime.now(UTC)
-SEED = """
+# Other modules have the same database.
+CLEAR = """
 DELETE FROM chain_watcher.watch_cursor;
 DELETE FROM settler.inventory;
 DELETE FROM settler.stuck_report;
+"""
+SEED = """
 INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 0, now()), ('BASE_DEVNET', 0, now());
 INSERT INTO chain_watcher.watch_cursor
     (network, number, hash, parent_hash, time, finalized_number, start_number, checked_number)
@@ -60,9 +63,12 @@ async def history(dashboard: Dashboard) -> PostgresStatusHistory:
 
 
 @pytest.fixture
-def seeded(database: Database) -> None:
+def seeded(database: Database) -> Iterator[None]:
     with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute(CLEAR.encode())
         connection.execute(SEED.encode())
+        yield
+        connection.execute(CLEAR.encode())
 
 
 class TestHistory:

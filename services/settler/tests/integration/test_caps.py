@@ -351,8 +351,11 @@ class TestTheQueue:
             found = await (await http.get(f"{path}/{id}")).json()
             [paid] = await world.rows("SELECT id FROM intent WHERE state <> 'reserved'")
             missing = [(await http.get(f"{path}/{id}")).status for id in (paid.id, "none")]
+            halves = [{name: value} for name, value in first["next"].items()]
+            refused = [(await http.get(path, params=half)).status for half in halves]
 
         assert first["waiting"] != second["waiting"]
+        assert refused == [400, 400]
         assert second["next"] is None
         assert found == {"waiting": second["waiting"][0]}
         assert missing == [404, 404]

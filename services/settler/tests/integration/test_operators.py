@@ -125,6 +125,7 @@ async def test_claimable_balances_are_paged_and_found_by_their_ids(engine: Engin
         "stuck?after_at=yesterday",
         "stuck?after_at=2026-01-01T00:00:00",
         "stuck?after_id=x",
+        "stuck?after_at=2026-01-01T00:00:00Z",
     ],
 )
 async def test_wrong_place_in_a_list_is_explained(engine: Engine, path: str) -> None:

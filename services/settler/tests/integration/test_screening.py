@@ -301,6 +301,7 @@ class TestTheList:
             assert (await http.post("/admin/blocked", json=order)).json() == {"blocked": 2}
             assert (await http.post("/admin/blocked", json={})).status_code == 400
             listed = (await http.get("/admin/blocked")).json()["blocked"]
+            assert (await http.get("/admin/blocked?after_network=A")).status_code == 400
             lifted = (await http.post("/admin/blocked/lift", json=order)).json()
         assert [one["address"] for one in listed] == sorted(
             [BLOCKED_RECIPIENT.lower(), OTHER_RECIPIENT.lower()]

@@ -139,7 +139,9 @@ class TestListing:
         assert {row["nonce"] for row in rows} == {0}
         [sent] = await world.rows("SELECT transaction_hash FROM attempt")
         assert {row["transaction_hash"] for row in rows} == {sent.transaction_hash}
-        assert (await port.get(f"{path}?after=x"))[0] == 400
+        halves = [{name: value} for name, value in first["next"].items()]
+        for wrong in ({"after": "x"}, *halves):
+            assert (await port.get(f"{path}?{urlencode(wrong)}"))[0] == 400
         assert (await port.get(path.replace(SIGNER, OTHER)))[1]["nonces"] == []
 
     async def test_shows_the_reason_time_and_action_of_a_halt(

@@ -21,7 +21,7 @@ from swap_runtime.operators.paging import (
     answers_wrong_places,
     read_limit,
     read_number,
-    read_query_moment,
+    read_place,
     read_query_number,
 )
 from swap_runtime.postgres.database import Engine, reading, transaction
@@ -164,14 +164,11 @@ class ParkedRoutes:
     @answers_wrong_places
     async def _list(self, request: Request) -> Response:
         query, limit = request.query_params, read_limit(request, largest=LIMIT)
-        after_at, after_id = (
-            read_query_moment(request, "after_at"),
-            read_query_number(request, "after_id"),
-        )
+        place = read_place(request, read_query_number)
         found = await self.list_parked(
             state=query.get("state"),
             topic=query.get("topic"),
-            after=None if after_at is None else ParkedPlace(after_at, after_id or 0),
+            after=None if place is None else ParkedPlace(*place),
             limit=limit + 1,
         )
         return answer_page("parked", found, limit=limit, show=dict, place=_place)

@@ -30,6 +30,7 @@ from swap_runtime.operators.paging import (
     read_limit,
     read_number,
     read_place,
+    read_query_uuid,
 )
 from swap_runtime.operators.proposals import Place, Proposal, Proposals, end_proposal, shown
 from swap_runtime.postgres.database import Engine, Transaction
@@ -219,7 +220,8 @@ class OrderDesk:
     @answers_wrong_places
     async def _list_proposals(self, request: Request) -> Response:
         """Answer the open ones, of one `action` where it is named, the oldest first."""
-        limit, place = read_limit(request, largest=LISTED_MAX), read_place(request)
+        limit = read_limit(request, largest=LISTED_MAX)
+        place = read_place(request, read_query_uuid)
         found = await self._proposals.list_open(
             action=request.query_params.get("action"),
             after=None if place is None else Place(*place),

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 LISTED_MAX: Final = 1000
 DIGITS_MAX: Final = 18  # every such number is a bigint
 
+Id = TypeVar("Id")
 Row = TypeVar("Row")
 Read = Callable[[Any, Request], Awaitable[Response]]
 
@@ -81,12 +82,15 @@ def read_query_uuid(request: Request, name: str) -> UUID | None:
         raise WrongPlace(f"{name} is an id") from error
 
 
-def read_place(request: Request) -> tuple[datetime, UUID] | None:
+def read_place(
+    request: Request, read_id: Callable[[Request, str], Id | None]
+) -> tuple[datetime, Id] | None:
     """Return `after_at` and `after_id`, the place in a list by time; None on its first page.
 
+    :param read_id: reads the id of the list's rows.
     :raises WrongPlace: when one of them is wrong or missing.
     """
-    at, id = read_query_moment(request, "after_at"), read_query_uuid(request, "after_id")
+    at, id = read_query_moment(request, "after_at"), read_id(request, "after_id")
     if at is None and id is None:
         return None
     if at is None or id is None:

@@ -109,7 +109,7 @@ class HttpOperatorApi:
             raise ServiceRefused(service, HTTPStatus.NOT_FOUND, f"No {service.shown} is deployed.")
         try:
             answer = await client.request(method, path, headers=self._headers, **options)
-            content = orjson.loads(answer.content)
+            content = {} if _is_unknown_route(answer) else orjson.loads(answer.content)
         except (httpx.HTTPError, orjson.JSONDecodeError) as error:
             observe.service_unavailable(service.value, path, error)
             raise ServiceUnavailable(service) from error
@@ -120,6 +120,12 @@ class HttpOperatorApi:
         if answer.is_error:
             raise ServiceRefused(service, answer.status_code, _error_text(content))
         return answer.status_code, content
+
+
+def _is_unknown_route(answer: httpx.Response) -> bool:
+    """Whether a service of another release has no such route: its answer is no JSON."""
+    is_json = "json" in answer.headers.get("content-type", "")
+    return answer.status_code == HTTPStatus.NOT_FOUND and not is_json
 
 
 def _error_text(content: Mapping[str, Any]) -> str:

@@ -227,8 +227,9 @@ def _treasury_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str,
         ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
         ("Token", token_of(units, one)),
         ("Contract of the token", code(one["token"])),
-        ("Treasury", code(one["treasury"])),
-        ("Final block", number(one["treasury_block"])),
+        # A settler of the previous release names neither.
+        ("Treasury", code(one.get("treasury"))),
+        ("Final block", number(one.get("treasury_block"))),
         ("Balance", _amount_or_none(one, units, treasury)),
         ("Held by the ledger", replace(of_ledger, href=_accounts_href(one, "held"))),
         ("Difference", _amount_or_none(one, units, difference)),
@@ -278,7 +279,12 @@ def _backlog(one: Mapping[str, Any]) -> Sequence[Cell]:
 
 
 def backlog_href(one: Mapping[str, Any]) -> str:
-    """Return the page of what waits: one kind on one network."""
+    """Return the page of what waits: one kind on one network.
+
+    Empty beside a settler of the previous release, which names no kind.
+    """
+    if "kind" not in one:
+        return ""
     return url_with("/balances/waiting", kind=one["kind"], network=one["network"])
 
 
@@ -294,12 +300,14 @@ def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
 
 
 def _entry(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    swap = one["swap_id"]
+    of_swap = f"/swaps/{swap}" if swap else ""
     return [
         moment(one["at"]),
         badge(KINDS.get(one["kind"], one["kind"]), "bad" if one["kind"] != "recovered" else "good"),
         plain(one["network"]),
-        replace(amount_of(units, one), href=f"/swaps/{one['swap_id']}"),
-        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+        replace(amount_of(units, one), href=of_swap),
+        code(swap, of_swap),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -30,7 +31,7 @@ from swap_dashboard.console.http.view import (
     seconds,
     whole,
 )
-from swap_dashboard.console.ports import ServiceName
+from swap_dashboard.console.ports import OperatorApi, ServiceName, ServiceRefused
 
 SETTLER: Final = ServiceName.SETTLER
 COLUMNS: Final = ("Network", "Signer", "State", ">Next nonce", ">Open", "Oldest open", "Reason")
@@ -58,12 +59,10 @@ class SignerPages(OrderingPages):
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         one = await self._find(request)
-        content = await visitor.api.get(SETTLER, f"{_path(one)}/nonces", page_query(request))
         forms = [_resume_form(one)] if one["halted"] else []
-        nonces = Table(NONCES, [_nonce(row) for row in content["nonces"]], "None is open.")
         parts = [
             Part("Signer", facts=_facts(one), forms=forms),
-            Part("Open nonces", table=nonces, next_page=next_page(request, content)),
+            *await _read_nonces(visitor.api, one, request),
         ]
         view = View(title="Signer", crumbs=[("/signers", "Signers")], parts=parts)
         return self._layout.page(view, visitor, section="signers")
@@ -102,6 +101,23 @@ class SignerPages(OrderingPages):
         content = await self._visitors.require(request).api.get(SETTLER, "/signers")
         path = request.path_params
         return find_row(content["signers"], network=path["network"], address=path["address"])
+
+
+async def _read_nonces(
+    api: OperatorApi, one: Mapping[str, Any], request: Request
+) -> Sequence[Part]:
+    """Return the part with the open nonces; none where a settler of the previous release runs.
+
+    :raises ServiceRefused: for another reason than that it has no such list.
+    """
+    try:
+        content = await api.get(SETTLER, f"{_path(one)}/nonces", page_query(request))
+    except ServiceRefused as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return ()
+    nonces = Table(NONCES, [_nonce(row) for row in content["nonces"]], "None is open.")
+    return [Part("Open nonces", table=nonces, next_page=next_page(request, content))]
 
 
 def _path(one: Mapping[str, Any]) -> str:

@@ -10,12 +10,22 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.domain.units import Units
+from swap_dashboard.console.domain.units import Units, to_dollars
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
-from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, label, moment
+from swap_dashboard.console.http.view import (
+    Cell,
+    Part,
+    Table,
+    View,
+    code,
+    document,
+    label,
+    moment,
+    number,
+)
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -29,7 +39,15 @@ TITLES: Final = {
     "balances": "Balances",
 }
 # Amounts in the token of their row.
-AMOUNTS: Final = {"base_units": ">Amount", "charged_base_units": ">Charged", "balance": ">Balance"}
+AMOUNTS: Final = {
+    "base_units": ">Amount",
+    "charged_base_units": ">Charged",
+    "returned_base_units": ">Returned",
+    "balance": ">Balance",
+}
+HEADS: Final = {**AMOUNTS, "usd_micros": ">Worth"}
+# Payments that the swap is charged for in its source token.
+PAID_AT_DESTINATION: Final = ("output", "refuel")
 # Amounts of a swap, in the token of one of its sides.
 SIDES: Final = {
     "requested_base_units": "source",
@@ -78,8 +96,9 @@ class SwapPages(ConsolePages):
         content, units = await asyncio.gather(
             visitor.api.get(SETTLER, f"/swaps/{id}"), read_units(visitor.api)
         )
+        source = _asset(content["swap"], "source")
         lists = [
-            Part(title, table=_table(content[name], units))
+            Part(title, table=to_table(content[name], units, source=source))
             for name, title in TITLES.items()
             if content.get(name)
         ]
@@ -99,22 +118,35 @@ def _fact(swap: Mapping[str, Any], name: str, units: Units) -> tuple[str, Cell]:
     side = SIDES.get(name)
     if side is None or swap[name] is None:
         return label(name), _cell(name, swap[name])
-    asset = {"network": swap[f"{side}_network"], "token": swap[f"{side}_token"]}
-    shown = amount_of(units, {**asset, "base_units": swap[name]})
+    shown = amount_of(units, {**_asset(swap, side), "base_units": swap[name]})
     return label(name.removesuffix("_base_units")), shown
 
 
-def _table(rows: Sequence[Mapping[str, Any]], units: Units) -> Table:
+def _asset(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
+    return {"network": swap[f"{side}_network"], "token": swap[f"{side}_token"]}
+
+
+def to_table(
+    rows: Sequence[Mapping[str, Any]], units: Units, *, source: Mapping[str, Any]
+) -> Table:
+    """Return the rows of a list of the swap with their columns.
+
+    :param source: the network and token that the swap is charged in.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_cell_of(row, name, units) for name in names] for row in rows]
-    return Table([AMOUNTS.get(name, label(name)) for name in names], cells)
+    cells = [[_cell_of(row, name, units, source=source) for name in names] for row in rows]
+    return Table([HEADS.get(name, label(name)) for name in names], cells)
 
 
-def _cell_of(row: Mapping[str, Any], name: str, units: Units) -> Cell:
+def _cell_of(row: Mapping[str, Any], name: str, units: Units, *, source: Mapping[str, Any]) -> Cell:
     """Return a value of a row: an amount and a token by the token's name."""
     value = row.get(name)
     if value is None or "network" not in row or "token" not in row:
         return _cell(name, value)
+    if name == "usd_micros":
+        return number(to_dollars(value))
+    if name == "charged_base_units" and row.get("kind") in PAID_AT_DESTINATION:
+        return amount_of(units, {**row, **source}, name)
     if name in AMOUNTS:
         return amount_of(units, row, name)
     return token_of(units, row) if name == "token" else _cell(name, value)

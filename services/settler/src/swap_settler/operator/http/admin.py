@@ -16,6 +16,7 @@ from swap_runtime.operators.paging import (
     read_number,
     read_place,
     read_query_number,
+    read_query_uuid,
 )
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
@@ -65,7 +66,7 @@ class Admin:
     async def stuck(self, request: Request) -> Response:
         """Answer `GET /admin/stuck`."""
         limit = read_limit(request)
-        place = read_place(request)
+        place = read_place(request, read_query_uuid)
         after = None if place is None else StuckPlace(*place)
         found = await self._list_stuck.read_page(after=after, limit=limit + 1)
         return answer_page("stuck", found, limit=limit, show=_shown, place=_place_of_swap)

@@ -10,7 +10,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_runtime.operators.paging import answer_page, answers_wrong_places, read_limit
+from swap_runtime.operators.paging import (
+    WrongPlace,
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+)
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import Blocked
 from swap_settler.operator.usecases.manage_blocked_addresses import (
@@ -42,6 +47,8 @@ class BlockedAdmin:
         """Answer `GET /admin/blocked`."""
         query, limit = request.query_params, read_limit(request, largest=LISTED_MAX)
         after = query.get("after_address", ""), query.get("after_network", "")
+        if after[1] and not after[0]:  # a block on all networks has no network
+            raise WrongPlace("after_network is the place of an after_address")
         found = await self._manage_blocked_addresses.list_all(after=after, limit=limit + 1)
         return answer_page("blocked", found, limit=limit, show=_shown, place=_place)
 

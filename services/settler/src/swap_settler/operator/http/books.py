@@ -15,6 +15,7 @@ from swap_runtime.operators.paging import (
     read_limit,
     read_place,
     read_query_number,
+    read_query_uuid,
 )
 from swap_settler.operator.decide.backlog import (
     Backlog,
@@ -96,7 +97,7 @@ class BooksAdmin:
         kind = query.get("kind", "")
         if kind not in list(BacklogKind):
             return JSONResponse({"error": "kind is deposits or refunds"}, status_code=400)
-        place = read_place(request)
+        place = read_place(request, read_query_uuid)
         found = await self._show_balances.items(
             BacklogKind(kind),
             query.get("network", ""),
@@ -109,7 +110,7 @@ class BooksAdmin:
     async def losses(self, request: Request) -> Response:
         """Answer `GET /admin/losses`: the budgets, and a page of entries."""
         limit = read_limit(request)
-        place = read_place(request)
+        place = read_place(request, read_query_uuid)
         after = None if place is None else LossPlace(*place)
         entries = await self._list_losses.entries(after=after, limit=limit + 1)
         networks = [_shown_loss(one) for one in await self._list_losses.by_network()]

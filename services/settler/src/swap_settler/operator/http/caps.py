@@ -18,7 +18,7 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
-    read_query_moment,
+    read_place,
     read_query_number,
 )
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
@@ -137,11 +137,8 @@ class CapAdmin:
     @answers_wrong_places
     async def list_queued(self, request: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""
-        after_at, after_id = (
-            read_query_moment(request, "after_at"),
-            read_query_number(request, "after_id"),
-        )
-        after = None if after_at is None else QueuePlace(after_at, after_id or 0)
+        place = read_place(request, read_query_number)
+        after = None if place is None else QueuePlace(*place)
         return await self._shown_queue(after=after, limit=read_limit(request))
 
     async def one_queued(self, request: Request) -> Response:

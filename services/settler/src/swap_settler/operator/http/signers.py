@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from swap_runtime.clock import Clock
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
+    WrongPlace,
     answer_page,
     answers_wrong_places,
     read_limit,
@@ -21,7 +22,6 @@ from swap_runtime.operators.paging import (
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import (
     FIRST_NONCE,
-    NO_INTENT,
     NoncePayment,
     NoncePlace,
     Signer,
@@ -67,12 +67,11 @@ class SignerAdmin:
     @answers_wrong_places
     async def open_nonces(self, request: Request) -> Response:
         """Answer `GET /admin/signers/{network}/{address}/nonces`."""
-        limit, nonce = read_limit(request), read_query_number(request, "after")
-        intent_id = read_query_uuid(request, "after_id") or NO_INTENT
+        limit = read_limit(request)
         found = await self._list_signers.open_nonces(
             request.path_params["network"],
             request.path_params["address"],
-            after=FIRST_NONCE if nonce is None else NoncePlace(nonce, intent_id),
+            after=_read_place(request) or FIRST_NONCE,
             limit=limit + 1,
         )
         return answer_page("nonces", found, limit=limit, show=_shown_nonce, place=_place)
@@ -127,6 +126,18 @@ class SignerAdmin:
             and {"at": resumed.at.isoformat(), "by": resumed.by, "reason": resumed.reason},
             **(HALTED if halted else SENDS),
         }
+
+
+def _read_place(request: Request) -> NoncePlace | None:
+    """
+    :raises WrongPlace: when the nonce or the payment is wrong or missing.
+    """
+    nonce, intent_id = read_query_number(request, "after"), read_query_uuid(request, "after_id")
+    if nonce is None and intent_id is None:
+        return None
+    if nonce is None or intent_id is None:
+        raise WrongPlace("after and after_id are one place")
+    return NoncePlace(nonce, intent_id)
 
 
 def _place(one: NoncePayment) -> Mapping[str, str]:
