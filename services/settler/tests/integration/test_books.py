@@ -32,6 +32,15 @@ from tests.support.serving import client_of, get
 pytestmark = pytest.mark.connected
 QUERIES = read_queries((FOLDER / "queries.sql").read_text())
 DUE = f"INSERT INTO refund_due (network, swap_id) SELECT '{SOURCE}', id FROM swap"
+# Two refunds that are due and two that are ordered, of one moment; one is on another network.
+REFUNDS = (
+    f"INSERT INTO refund_due (network, swap_id, since) SELECT '{SOURCE}', id, '{NOW}' FROM swap"
+    " ORDER BY id LIMIT 2",
+    f"UPDATE intent SET kind = 'refund', network = '{SOURCE}', created_at = '{NOW}'",
+    f"UPDATE intent SET network = '{DESTINATION}' WHERE swap_id = "
+    "(SELECT id FROM swap ORDER BY id DESC LIMIT 1)",
+    "UPDATE intent SET state = 'dead' WHERE swap_id IN (SELECT swap_id FROM refund_due)",
+)
 BUDGET = 5 * 10**9  # micro-dollars
 
 
@@ -144,6 +153,29 @@ async def test_refunds_that_wait_are_listed(world: World) -> None:
     assert (row["deposit_id"], page["next"]) == (None, None)
 
 
+async def test_refunds_of_one_moment_are_each_on_one_page_of_their_network(world: World) -> None:
+    await world.confirmed_swaps(4)
+    async with world.engine.begin() as connection:
+        await connection.execute(sql("SET LOCAL session_replication_role = replica"))
+        for statement in REFUNDS:
+            await connection.execute(sql(statement))
+    admin = books(world)
+    filters = {"kind": "refunds", "network": SOURCE, "limit": "2"}
+
+    backlogs = (await read(admin.balances))["backlogs"]
+    first = await read(admin.waiting, **filters)
+    last = await read(admin.waiting, **filters, **first["next"])
+    there = await read(admin.waiting, **{**filters, "network": DESTINATION})
+
+    counts = {one["network"]: one["count"] for one in backlogs if one["kind"] == "refunds"}
+    assert counts == {SOURCE: 3, DESTINATION: 1}
+    rows = first["waiting"] + last["waiting"]
+    assert (len(first["waiting"]), len(last["waiting"]), last["next"]) == (2, 1, None)
+    assert len({row["since"] for row in rows}) == 1
+    assert len({row["swap_id"] for row in [*rows, *there["waiting"]]}) == 4
+    assert there["next"] is None
+
+
 async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) -> None:
     await lost(world)
     await guarding(world)()
@@ -159,9 +191,13 @@ async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) 
 async def test_each_loss_is_on_one_page(world: World) -> None:
     for number in range(1, 6):
         await lost(world, number)
+    async with world.engine.begin() as connection:
+        await connection.execute(sql("SET LOCAL session_replication_role = replica"))
+        await connection.execute(sql(f"UPDATE ledger_transaction SET at = '{NOW}'"))
     admin = books(world)
 
     page = await read(admin.losses, limit="2")
+    assert len({one["at"] for one in page["entries"]}) == 1
     sizes, swaps = [len(page["entries"])], [one["swap_id"] for one in page["entries"]]
     while page["next"]:
         page = await read(admin.losses, limit="2", **page["next"])

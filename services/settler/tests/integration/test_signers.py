@@ -39,6 +39,11 @@ TOKEN = "operator"
 RESUME = f"/admin/signers/{DESTINATION}/resume"
 OPERATOR_ORDER = {"by": "ann", "reason": "a payment made by hand"}
 OTHER = a_recipient(99)
+# Nonces that pay nothing, as those that an external transaction used.
+UNPAID = """
+INSERT INTO nonce_slot (network, signer, nonce, assigned_at)
+VALUES (:network, :signer, 2, now()), (:network, :signer, 3, now())
+"""
 
 Answer = tuple[int, Any]
 
@@ -143,6 +148,28 @@ class TestListing:
         for wrong in ({"after": "x"}, *halves):
             assert (await port.get(f"{path}?{urlencode(wrong)}"))[0] == 400
         assert (await port.get(path.replace(SIGNER, OTHER)))[1]["nonces"] == []
+
+    async def test_each_open_nonce_is_on_one_page_with_or_without_a_payment(
+        self, world: World, port: Port
+    ) -> None:
+        for first in (1, 3):
+            await world.confirmed_swaps(2, first=first)
+            await world.send_everything()
+        async with world.engine.begin() as connection:
+            values = {"network": DESTINATION, "signer": SIGNER}
+            await connection.execute(sql(UNPAID), values)
+        path, query = f"/admin/signers/{DESTINATION}/{SIGNER}/nonces", {"limit": "2"}
+
+        _, page = await port.get(f"{path}?{urlencode(query)}")
+        rows = page["nonces"]
+        while page["next"]:
+            _, page = await port.get(f"{path}?{urlencode({**query, **page['next']})}")
+            rows += page["nonces"]
+
+        assert [row["nonce"] for row in rows] == [0, 0, 1, 1, 2, 3]
+        assert len({row["swap_id"] for row in rows[:4]}) == 4
+        names = ("transaction_hash", "intent_id", "kind", "swap_id")
+        assert {row[name] for row in rows[4:] for name in names} == {None}
 
     async def test_shows_the_reason_time_and_action_of_a_halt(
         self, world: World, port: Port

@@ -21,7 +21,7 @@ class Backlog:
 
 
 class BacklogKind(StrEnum):
-    """What waits."""
+    """The kinds of backlog."""
 
     DEPOSITS = "deposits"  # booked, of swaps without an end
     REFUNDS = "refunds"  # not final

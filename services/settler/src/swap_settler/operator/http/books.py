@@ -98,7 +98,7 @@ class BooksAdmin:
         if kind not in list(BacklogKind):
             return JSONResponse({"error": "kind is deposits or refunds"}, status_code=400)
         place = read_place(request, read_query_uuid)
-        found = await self._show_balances.items(
+        found = await self._show_balances.list_items(
             BacklogKind(kind),
             query.get("network", ""),
             after=None if place is None else BacklogPlace(*place),

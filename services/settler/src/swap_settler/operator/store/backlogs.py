@@ -116,7 +116,7 @@ class PostgresBacklogs:
         """Return the refunds that are not final, by network."""
         return await self._backlogs(REFUNDS)
 
-    async def items(
+    async def list_items(
         self, kind: BacklogKind, network: str, *, after: BacklogPlace | None, limit: int
     ) -> Sequence[BacklogItem]:
         """Return those of one network that wait, the oldest first.

@@ -34,14 +34,14 @@ class ShowBalances:
         """
         return await self._backlogs.accounts(network, token, side, after=after, limit=limit)
 
-    async def items(
+    async def list_items(
         self, kind: BacklogKind, network: str, *, after: BacklogPlace | None, limit: int
     ) -> Sequence[BacklogItem]:
         """Return the deposits or refunds that wait on a network.
 
         :param after: only what follows this place.
         """
-        return await self._backlogs.items(kind, network, after=after, limit=limit)
+        return await self._backlogs.list_items(kind, network, after=after, limit=limit)
 
     async def unsettled(self) -> Sequence[Backlog]:
         """Return the deposits of open swaps, by source network."""
