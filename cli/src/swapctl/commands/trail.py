@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -12,7 +13,7 @@ from psycopg import sql
 from swapctl.admin_client import RequestFailed
 from swapctl.auditor import Auditor, open_auditor
 from swapctl.context import get_endpoints
-from swapctl.message_trail import OutboxMessage, SwapMarks, collect_marks, is_about_swap, timeline
+from swapctl.message_trail import OutboxMessage, collect_marks, is_about_swap, timeline
 from swapctl.output import Json, show_all
 
 # The services that produce messages.
@@ -24,17 +25,11 @@ BEFORE: Final = timedelta(minutes=10)
 KEYED: Final = b"""
 SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox WHERE key = %s
 """
-ASSIGNED: Final = b"""
+ASSIGNED: Final = ("deposit-target.assigned.v1",)
+ABOUT: Final = (*ASSIGNED, "deposit.changed.v1", "payout.changed.v1", "deposit.hinted.v1")
+CONTAINING: Final = b"""
 SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
-WHERE created_at >= %s AND topic = 'deposit-target.assigned.v1'
-  AND EXISTS (SELECT FROM unnest(%s::bytea[]) AS needle WHERE position(needle IN payload) > 0)
-"""
-ABOUT: Final = b"""
-SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
-WHERE created_at >= %s
-  AND topic IN (
-    'deposit.changed.v1', 'payout.changed.v1', 'deposit.hinted.v1', 'deposit-target.assigned.v1'
-  )
+WHERE created_at >= %s AND topic = ANY(%s)
   AND EXISTS (SELECT FROM unnest(%s::bytea[]) AS needle WHERE position(needle IN payload) > 0)
 """
 
@@ -51,8 +46,10 @@ def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) 
             raise RequestFailed(f"there are no messages about swap {swap_id}")
         marks = collect_marks(str(swap_id), keyed)
         since = min(row.created_at for row in keyed) - BEFORE
-        marks = marks.of_own_addresses(_assigned(auditor, marks, since))
-        about = [row for row in _about(auditor, marks, since) if is_about_swap(row, marks)]
+        addresses = [address.encode() for address in marks.deposit_addresses]
+        marks = marks.of_own_addresses(_containing(auditor, addresses, ASSIGNED, since))
+        found = _containing(auditor, marks.search_terms(), ABOUT, since)
+        about = [row for row in found if is_about_swap(row, marks)]
     show_all(timeline([*keyed, *about]), as_json=as_json, columns=COLUMNS)
 
 
@@ -60,14 +57,11 @@ def _keyed(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
     return _outboxes(auditor, KEYED, [swap_id.encode()])
 
 
-def _assigned(auditor: Auditor, marks: SwapMarks, since: datetime) -> list[OutboxMessage]:
-    search_terms = [address.encode() for address in marks.deposit_addresses]
-    return _outboxes(auditor, ASSIGNED, [since, search_terms]) if search_terms else []
-
-
-def _about(auditor: Auditor, marks: SwapMarks, since: datetime) -> list[OutboxMessage]:
-    search_terms = marks.search_terms()
-    return _outboxes(auditor, ABOUT, [since, search_terms]) if search_terms else []
+def _containing(
+    auditor: Auditor, terms: Sequence[bytes], topics: Sequence[str], since: datetime
+) -> list[OutboxMessage]:
+    """Return the messages of these topics that contain one of the terms."""
+    return _outboxes(auditor, CONTAINING, [since, list(topics), terms]) if terms else []
 
 
 def _outboxes(auditor: Auditor, query: bytes, values: list[object]) -> list[OutboxMessage]:
