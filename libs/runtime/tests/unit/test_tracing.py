@@ -220,7 +220,7 @@ def exporters_end_with_their_test() -> Iterator[None]:
 
 
 class Silent(SpanExporter):
-    """An exporter whose collector does not answer before the test ends."""
+    """An exporter whose collector does not respond before the test ends."""
 
     def __init__(self) -> None:
         self.ended = threading.Event()

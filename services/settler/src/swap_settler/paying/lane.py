@@ -38,7 +38,7 @@ CONTRACTS_INTERVAL = timedelta(minutes=5)
 
 
 class Lane:
-    """The use cases of one lane, made anew each time this process gets the lease."""
+    """The use cases of one lane, created each time this process acquires the lease."""
 
     def __init__(
         self,
