@@ -62,7 +62,7 @@ def decide_found(
     known: Mapping[Subject, PublishedVersion],
     evidence: Evidence | None = None,
 ) -> Step:
-    """Return what it changes that movements were found in blocks that are known already.
+    """Return the changes when movements are found in blocks that are already known.
 
     `known` has the last word about each of them that was ever published.
 

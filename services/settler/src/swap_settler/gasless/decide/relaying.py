@@ -25,7 +25,7 @@ REVERTS_MAX: Final = 3
 
 
 def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: int = 0) -> Changes:
-    """Return what it changes that a signature came; nothing while another one is in progress.
+    """Return the changes when a signature arrives; none while another one is in progress.
 
     :param reverts: how many deposits of this signer failed on chain within a day.
     """

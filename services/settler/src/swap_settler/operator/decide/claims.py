@@ -41,7 +41,7 @@ class Claimable:
 
 
 def pay(what: Claimable, swap: Swap, *, to_address: str, at: datetime, paid_id: int) -> Changes:
-    """Return what it changes that a balance of a swap is to be paid.
+    """Return the changes when an operator orders the payment of a swap's balance.
 
     :param paid_id: the id that the Treasury accepts once for this balance, for any recipient.
     :raises NotClaimable: when it is paid already, or on its way back.
@@ -76,7 +76,7 @@ def pay_unmatched_deposit(
     may_match_for: timedelta,
     usd_micros: int | None,
 ) -> Changes:
-    """Return what it changes that a deposit without a swap is to be paid.
+    """Return the changes when an operator orders the payment of a deposit without a swap.
 
     :param may_match_for: how long a swap of its number may still come for it.
     :param usd_micros: its value now; None without a price.

@@ -33,7 +33,7 @@ class NotAllowed(Exception):
 
 
 def free_leg(swap: Swap, leg: Leg, kind: IntentKind, *, at: datetime) -> Changes:
-    """Return what it changes that a leg was not settled as the restored ledger has it.
+    """Return the changes when a leg was not settled as the restored ledger has it.
 
     Its payment that waits is dead, and a deposit that waits for another quote is given back.
 
@@ -51,7 +51,7 @@ def free_leg(swap: Swap, leg: Leg, kind: IntentKind, *, at: datetime) -> Changes
 
 
 def free_refuel(swap: Swap, *, at: datetime) -> Changes:
-    """Return what it changes that a refuel was claimed, and so never sent."""
+    """Return the changes when a refuel was claimed, and so never sent."""
     if swap.refuel is None:
         return NOTHING
     _require_unsent(swap.refuel)
@@ -61,7 +61,7 @@ def free_refuel(swap: Swap, *, at: datetime) -> Changes:
 def move_last_deposits_off(
     swap: Swap, least: int, *, paid_alone: Collection[UUID], at: datetime
 ) -> Changes:
-    """Return what it changes that the last deposits came after the main leg was paid back.
+    """Return the changes when the last deposits came after the main leg's refund.
 
     Replayed together, they stand on the main leg. As long as the rest covers the payment, the last
     deposit is put on a separate leg.
@@ -85,7 +85,7 @@ def move_last_deposits_off(
 def order_refund(
     swap: Swap, leg: Leg, log: PayoutFact, *, at: datetime, most_cost: int | None
 ) -> Changes:
-    """Return what it changes that the refund of a leg was made, for what it has cost.
+    """Return the changes when a leg's refund was made, and was charged what it has cost.
 
     :param most_cost: what a refund may cost at most; None where a chain sets no bound.
     :raises NotAllowed: when the swap cannot be refunded on that leg.
@@ -102,12 +102,12 @@ def order_refund(
 
 
 def end_for_claim(swap: Swap, leg: Leg, *, at: datetime) -> Changes:
-    """Return what it changes that the main leg was not refunded but claimable."""
+    """Return the changes when the main leg was not refunded but claimable."""
     return refunds.abandon_refund(swap, at=at).with_cause(CAUSE) if leg is None else NOTHING
 
 
 def order_output(swap: Swap, log: PayoutFact, *, at: datetime) -> Changes:
-    """Return what it changes that the output was made by the quote that the swap has.
+    """Return the changes when the output was paid by the quote that the swap has.
 
     :raises NotAllowed: when it waits for no output, or another quote was paid.
     """

@@ -27,7 +27,7 @@ class PartnerFee:
 def pay(
     fee: PartnerFee, *, to_address: str, at: datetime, paid_id: int, usd_micros: int | None
 ) -> Changes:
-    """Return what it changes that it is to be paid.
+    """Return the changes when an operator orders the payment of a partner's fees.
 
     :param paid_id: what the Treasury accepts once; the next payment of the asset has another.
     :param usd_micros: its value now; None without a price.

@@ -71,7 +71,7 @@ class Silences:
 
 
 def abandon_waiting_payout(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
-    """Return what it changes that a payment waited too long; nothing for one that was signed.
+    """Return the changes when a payment waited too long; none for one that was signed.
 
     What was signed has another end: it is mined, or cancelled in its own slot.
     """

@@ -159,12 +159,12 @@ def _final(
 
 
 def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
-    """Return what it changes that the nodes have the payment; nothing when more is known."""
+    """Return the changes when the nodes have the payment; none when more is known."""
     return _sent(swap, swap.intents.get(intent_id), at)
 
 
 def mark_standalone_sent(intent: Intent, *, at: datetime) -> Changes:
-    """Return the same of a payment that is no swap's."""
+    """Return the same for a payment that belongs to no swap."""
     return _sent(None, intent, at)
 
 
@@ -188,7 +188,7 @@ def abandon_payment(
     failures: int,
     fails_for: FailReason | None = None,
 ) -> Changes:
-    """Return what it changes that the payment is proven dead and is not tried again.
+    """Return the changes when the payment is proven dead and is not tried again.
 
     :param fails_for: why no refund starts automatically: an operator decides about the money.
     """

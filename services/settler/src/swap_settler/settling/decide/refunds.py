@@ -42,7 +42,7 @@ def cost_of(
 
 
 def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Changes:
-    """Return what it changes that a due refund is worked out; nothing when it is due no more.
+    """Return the changes when a due refund is calculated; none when it is no longer due.
 
     A leg below the cost of its refund is claimable, and the swap's status shows it.
 
@@ -105,7 +105,7 @@ def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
 
 
 def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
-    """Return what it changes that a refund that is due was not worked out in time."""
+    """Return the changes when a due refund was not calculated in time."""
     if swap.status is not Status.REFUND_PENDING or swap.refund_of(None) is not None:
         return NOTHING
     assert swap.fail_reason is not None, "a swap is refunded for a reason"
