@@ -50,6 +50,7 @@ SINGLE: Final = (
     Screen("stop", "/stops/lift", "?kind=signing&network={network}", visitor=ANN),
     Screen("network", "/networks/{network}", visitor=ANN),
     Screen("cap", "/caps/one", "?network={network}", visitor=ANN),
+    Screen("spent", "/caps/{cap}/spent", visitor=ANN),
     Screen("blocked-one", "/blocked/one", "?address={bad}", visitor=ANN),
     Screen("signer", "/signers/{network}/{signer}", visitor=ANN),
     Screen("retained", "/recovery/retained/{retained}", visitor=ANN),

@@ -486,6 +486,16 @@ class TestCaps:
             "reason": "a quiet week",
         }
 
+    def test_list_all_payments_that_are_spent(self, port: Port, stack: Path) -> None:
+        following = {"after_at": "later", "after_id": "a"}
+        first, last = [{"intent_id": "a"}], [{"intent_id": "b"}]
+        path = "/admin/caps/7/spent"
+        port.answers["GET", path] = (200, {"cap": {}, "payments": first, "next": following})
+        path += "?after_at=later&after_id=a"
+        port.answers["GET", path] = (200, {"cap": {}, "payments": last, "next": None})
+
+        assert run(stack, "caps", "spent", "7") == first + last
+
     def test_list_queued_payments_and_pass_one(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/payouts/queue"] = (200, {"waiting": [{"intent_id": "7"}]})
         port.answers["POST", "/admin/payouts/queue/7/pass"] = (200, {"waiting": []})

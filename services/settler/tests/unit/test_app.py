@@ -96,6 +96,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/rescues/{network}/{hash}"),
         ("POST", "/rescues/{network}/{hash}"),
         ("GET", "/caps"),
+        ("GET", "/caps/{id}/spent"),
         ("POST", "/caps"),
         ("POST", "/caps/lift"),
     }
