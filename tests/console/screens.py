@@ -53,6 +53,7 @@ SINGLE: Final = (
     Screen("spent", "/caps/{cap}/spent", visitor=ANN),
     Screen("blocked-one", "/blocked/one", "?address={bad}", visitor=ANN),
     Screen("signer", "/signers/{network}/{signer}", visitor=ANN),
+    Screen("held", "/recovery/held", visitor=ANN),
     Screen("retained", "/recovery/retained/{retained}", visitor=ANN),
     Screen("swap-viewer", "/swaps/{swap}", visitor=VIC),
     Screen("claimable-viewer", "/claimables/{claimable}", visitor=VIC),

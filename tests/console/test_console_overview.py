@@ -116,6 +116,7 @@ async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database
         treasury = await browser.get("/balances/treasury?network=A&token=0x0")
         signer = await browser.get("/signers/A/0x02")
         caps = (await browser.get("/caps")).text
+        held = await browser.get("/recovery/held")
 
     for page in (overview, balances):
         assert "refunds that are not final" in page
@@ -123,6 +124,7 @@ async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database
     assert (treasury.status_code, "Final block" in treasury.text) == (200, True)
     assert (signer.status_code, "Open nonces</h2>" in signer.text) == (200, False)
     assert "it signs" in signer.text
+    assert (held.status_code, "of another release" in held.text) == (404, True)
     assert ("$3.00" in caps, "/spent" in caps) == (True, False)
 
 

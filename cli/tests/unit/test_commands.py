@@ -468,6 +468,13 @@ def test_missing_configuration_is_one_line(
     assert "SWAPCTL_API_URL" in capsys.readouterr().err
 
 
+def test_held_payments_are_listed(port: Port, stack: Path) -> None:
+    held = [{"kind": "refund"}]
+    port.answers["GET", "/admin/recovery/held"] = (200, {"held": held, "next": None})
+
+    assert run(stack, "recovery", "held") == held
+
+
 class TestCaps:
     def test_are_set_with_a_reason(self, port: Port, stack: Path) -> None:
         port.answers["POST", "/admin/caps"] = (200, {"caps": []})

@@ -90,6 +90,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("POST", "/blocked/lift"),
         ("POST", "/sweeps"),
         ("GET", "/recovery"),
+        ("GET", "/recovery/held"),
         ("POST", "/recovery/{id}/finish"),
         ("POST", "/recovery/retained/{id}/release"),
         ("GET", "/rescues"),
