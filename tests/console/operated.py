@@ -179,9 +179,11 @@ class Services:
         await world.settle(a_deposit(number, base_units="1234567890123456789", **WITHOUT_SWAP))
 
     async def seed_payments(self) -> dict[str, str]:
-        """Seed, with a fee that is owed and a payment that a cap holds; return their ids."""
+        """Seed, with a fee that is owed, and a payment that a cap holds; return the ids of all."""
         cap = {"network": DESTINATION, "token": "ETH", "units": "1", "seconds": 86400}
         async with self._opened_world() as world:
+            if self._cap_of_token() is None:  # raising one needs a second operator
+                self.call("ann", "/caps", {**cap, "units": "9" * 30, "reason": "it counts"})
             await Worlds(world, world).earned(96)  # alone: one transaction pays what waits
             await world.confirmed_swaps(2, first=10)
             await paid_for(world, 1)
@@ -196,7 +198,11 @@ class Services:
             await world.requested(98)
         [fee] = self.call("vic", "/fees")["fees"]
         [queued] = self.call("vic", "/payouts/queue")["waiting"]
-        return {"fee": str(fee["id"]), "queued": str(queued["intent_id"])}
+        ids = {"fee": fee["id"], "queued": queued["intent_id"], "cap": self._cap_of_token()}
+        return {name: str(id) for name, id in ids.items()}
+
+    def _cap_of_token(self) -> int | None:
+        return next((one["id"] for one in self.call("vic", "/caps")["caps"] if one["token"]), None)
 
     async def request_swap(self, number: int) -> str:
         """Request a swap that waits for its deposit, and return its id."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import Final
 
 import pytest
@@ -50,6 +51,8 @@ PAGE: Final = 50
 FOLLOWING: Final = re.compile(
     r'aria-label="(Pages[^"]*)"><a class="button" href="([^"]+)" rel="next"'
 )
+SPENT: Final = re.compile(r'<a href="(/caps/\d+/spent)"><span [^>]*title="([0-9.,]+) ETH"')
+CAP_PAGE: Final = re.compile(r'href="(/caps/one[^"]+)"')
 # One swap and its payment, as often as there are rows.
 COPIES: Final = f"""
 INSERT INTO swap SELECT (jsonb_populate_record(one, jsonb_build_object(
@@ -62,6 +65,18 @@ INSERT INTO intent SELECT (jsonb_populate_record(one, jsonb_build_object(
 FROM intent AS one, generate_series(1, {ROWS}) AS n;
 INSERT INTO outflow_queue (intent_id, network, token, created_at, amount, is_too_large)
 SELECT id, network, token, now(), 1, false FROM intent WHERE kind = 'partner_fee';
+INSERT INTO intent SELECT (jsonb_populate_record(one, jsonb_build_object(
+    'id', copy.id, 'paid_id', 5000 + copy.sequence_number, 'swap_id', copy.id,
+    'state', 'broadcast', 'slot_at', now()))).*
+FROM intent AS one, swap AS copy WHERE one.kind = 'output' AND copy.match_key LIKE 'copy %';
+INSERT INTO outflow_cap (id, network, token, units, span, set_by, set_because)
+OVERRIDING SYSTEM VALUE
+SELECT 77, network, token, 9, '1 day', 'ann', 'so' FROM intent WHERE kind = 'output' LIMIT 1;
+INSERT INTO outflow_counted (intent_id, cap_id, until, amount)
+SELECT intent.id, cap.id, now() + paid_id % 7 * interval '1 minute', base_units
+FROM outflow_cap AS cap, intent WHERE intent.state = 'broadcast';
+INSERT INTO outflow_spent (cap_id, until, spent)
+SELECT cap_id, until, sum(amount) FROM outflow_counted GROUP BY cap_id, until;
 INSERT INTO account (kind, network, token, deposit_id, balance)
 SELECT 'suspense', '{SOURCE}', '0x01', gen_random_uuid(), -n FROM generate_series(1, {ROWS}) AS n;
 INSERT INTO account (kind, network, token, app_id, balance)
@@ -103,6 +118,7 @@ LISTS: Final = (
     Listed("/claimables", re.compile(r'href="(/claimables/\d+)"')),
     Listed("/stuck", re.compile(rf'href="(/swaps/{ID})"'), more=1),
     Listed("/losses", re.compile(rf'href="(/swaps/{ID})"')),
+    Listed("/caps/77/spent", re.compile(rf'href="(/swaps/{ID})"')),
     Listed("/parked", re.compile(r'href="(/parked/settler/\d+)"')),
     Listed("/blocked", re.compile(r'href="(/blocked/one\?address=0x\w+)"'), "Pages: Blocked"),
     Listed("/payments", re.compile(rf'href="(/payments/queue/{ID})"'), "Pages: Held by a cap"),
@@ -172,6 +188,8 @@ def reads_of(world: World) -> list[AdminRoute]:
         AdminRoute("GET", "/claimable/{id}", admin.one_claimable),
         AdminRoute("GET", "/fees", of_fees.list_all),
         AdminRoute("GET", "/fees/{id}", of_fees.show),
+        AdminRoute("GET", "/caps", of_caps.list_all),
+        AdminRoute("GET", "/caps/{id}/spent", of_caps.spent),
         AdminRoute("GET", "/payouts/queue", of_caps.list_queued),
         AdminRoute("GET", "/payouts/queue/{id}", of_caps.one_queued),
         AdminRoute("GET", "/blocked", blocked.list_all),
@@ -243,6 +261,25 @@ async def test_blocked_address_is_looked_up(browser: Browser) -> None:
     of_one = await browser.get(f"/blocked/one?address=0x{hex(ROWS)[2:]:0>40}&network={SOURCE}")
     assert of_one.status_code == 404
     assert "look up all networks" in of_one.text  # it is blocked on all of them
+
+
+async def test_spent_amount_of_a_cap_is_the_sum_of_its_payments(
+    browser: Browser, world: World
+) -> None:
+    page = (await browser.get("/caps")).text
+    [(path, spent)] = SPENT.findall(page)
+    [(one,)] = await world.rows("SELECT base_units FROM intent WHERE kind = 'output' LIMIT 1")
+
+    shown = (await browser.get(path)).text
+
+    assert path == "/caps/77/spent"
+    assert Decimal(spent.replace(",", "")) == ROWS * one.scaleb(-18)
+    assert shown.count(f'title="{spent} ETH"') == 1
+    each = f'title="{one.scaleb(-18).normalize()} ETH"'
+    assert shown.count(each) == 2 * PAGE  # what counts, and the amount
+    assert f'href="{path}"' in (await browser.get(html.unescape(CAP_PAGE.findall(page)[0]))).text
+    gone = await browser.get("/caps/9/spent")
+    assert (gone.status_code, "there is no such cap" in gone.text) == (404, True)
 
 
 async def test_each_balance_links_to_the_accounts_that_it_is_made_of(browser: Browser) -> None:

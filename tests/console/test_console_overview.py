@@ -25,7 +25,7 @@ WATCHER_ANSWERS: dict[str, Any] = {
     "/admin/approvals": {"approvals": []},
 }
 
-# The settler of the previous release names no kind of a backlog and no Treasury.
+# The settler of the previous release names no kind of a backlog, no Treasury and no id of a cap.
 SETTLER_ANSWERS: dict[str, Any] = {
     "/admin/identity": {"name": "ann", "role": "operator"},
     "/admin/assets": {"networks": ["A"], "assets": []},
@@ -47,6 +47,23 @@ SETTLER_ANSWERS: dict[str, Any] = {
                 "oldest_seconds": 9,
             }
         ],
+    },
+    "/admin/caps": {
+        "caps": [
+            {
+                "network": "A",
+                "token": None,
+                "app_id": None,
+                "counts": "usd_micros",
+                "units": "5000000",
+                "seconds": 60,
+                "spent": "3000000",
+                "waiting": 0,
+                "set_at": "2026-01-01T00:00:00+00:00",
+                "by": "ann",
+                "reason": "a quiet week",
+            }
+        ]
     },
     "/admin/signers": {
         "signers": [
@@ -98,6 +115,8 @@ async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database
         balances = (await browser.get("/balances")).text
         treasury = await browser.get("/balances/treasury?network=A&token=0x0")
         signer = await browser.get("/signers/A/0x02")
+        caps = (await browser.get("/caps")).text
+        held = await browser.get("/recovery/held")
 
     for page in (overview, balances):
         assert "refunds that are not final" in page
@@ -105,6 +124,8 @@ async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database
     assert (treasury.status_code, "Final block" in treasury.text) == (200, True)
     assert (signer.status_code, "Open nonces</h2>" in signer.text) == (200, False)
     assert "it signs" in signer.text
+    assert (held.status_code, "of another release" in held.text) == (404, True)
+    assert ("$3.00" in caps, "/spent" in caps) == (True, False)
 
 
 async def test_loss_without_a_swap_links_to_none(database: Database) -> None:

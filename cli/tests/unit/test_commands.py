@@ -468,6 +468,13 @@ def test_missing_configuration_is_one_line(
     assert "SWAPCTL_API_URL" in capsys.readouterr().err
 
 
+def test_held_payments_are_listed(port: Port, stack: Path) -> None:
+    held = [{"kind": "refund"}]
+    port.answers["GET", "/admin/recovery/held"] = (200, {"held": held, "next": None})
+
+    assert run(stack, "recovery", "held") == held
+
+
 class TestCaps:
     def test_are_set_with_a_reason(self, port: Port, stack: Path) -> None:
         port.answers["POST", "/admin/caps"] = (200, {"caps": []})
@@ -485,6 +492,16 @@ class TestCaps:
             "seconds": 86_400,
             "reason": "a quiet week",
         }
+
+    def test_list_all_payments_that_are_spent(self, port: Port, stack: Path) -> None:
+        following = {"after_at": "later", "after_id": "a"}
+        first, last = [{"intent_id": "a"}], [{"intent_id": "b"}]
+        path = "/admin/caps/7/spent"
+        port.answers["GET", path] = (200, {"cap": {}, "payments": first, "next": following})
+        path += "?after_at=later&after_id=a"
+        port.answers["GET", path] = (200, {"cap": {}, "payments": last, "next": None})
+
+        assert run(stack, "caps", "spent", "7") == first + last
 
     def test_list_queued_payments_and_pass_one(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/payouts/queue"] = (200, {"waiting": [{"intent_id": "7"}]})

@@ -15,6 +15,7 @@ caps = typer.Typer(
     no_args_is_help=True, help="Limit the outflow within a time span; payments above a cap wait."
 )
 COLUMNS = (
+    "id",
     "network",
     "token",
     "app_id",
@@ -25,6 +26,18 @@ COLUMNS = (
     "waiting",
     "by",
     "reason",
+)
+COUNTED = (
+    "counts_until",
+    "kind",
+    "state",
+    "units",
+    "token",
+    "base_units",
+    "transaction_hash",
+    "swap_id",
+    "deposit_id",
+    "app_id",
 )
 Network = Annotated[str, typer.Argument(help="The network of the counted payments.")]
 Token = Annotated[
@@ -39,6 +52,19 @@ def list_caps(context: typer.Context, *, as_json: Json = False) -> None:
     """List the caps, each with the amount spent in its current span."""
     result = internal(context, ServiceName.SETTLER).get("/caps")["caps"]
     show_all(result, as_json=as_json, columns=COLUMNS)
+
+
+@caps.command("spent")
+def list_spent(
+    context: typer.Context,
+    id: Annotated[int, typer.Argument(help="The id of the cap in the list.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """List the payments that the spent amount of a cap is the sum of, the newest first."""
+    path = f"/caps/{id}/spent"
+    result = internal(context, ServiceName.SETTLER).get_all(path, "payments")
+    show_all(result, as_json=as_json, columns=COUNTED)
 
 
 @caps.command("set")

@@ -15,6 +15,7 @@ recovery = typer.Typer(
     no_args_is_help=True, help="Show and end the holds after a restore of the database."
 )
 COLUMNS = ("id", "state", "cause", "began_at", "held", "reason", "ended_by", "means")
+HELD = ("since", "kind", "network", "token", "base_units", "swap_id", "deposit_id", "app_id")
 # Parts of the status; each non-empty one is a separate table.
 PARTS = {
     "networks": ("network", "head", "read", "is_read", "waits_for"),
@@ -38,6 +39,13 @@ def show_status(context: typer.Context, *, as_json: Json = False) -> None:
         if rows := result.get(name):  # a settler of an older release has fewer
             typer.echo(f"\n{name}")
             show_all(rows, as_json=False, columns=columns)
+
+
+@recovery.command("held")
+def list_held(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the payments and refunds that are held, the oldest first."""
+    result = internal(context, ServiceName.SETTLER).get_all("/recovery/held", "held")
+    show_all(result, as_json=as_json, columns=HELD)
 
 
 @recovery.command("finish")

@@ -66,6 +66,8 @@ async def pass_time(world: World, duration: timedelta) -> None:
     """Move past outflow back in time, because the database's clock cannot be moved."""
     async with world.engine.begin() as connection:
         values = {"duration": duration}
+        older = "UPDATE outflow_counted SET until = until - CAST(:duration AS interval)"
+        await connection.execute(sql(older), values)
         older = "UPDATE outflow_spent SET until = until - CAST(:duration AS interval)"
         # A moved row may get the key of the next one, which moves later.
         drop_key = "ALTER TABLE outflow_spent DROP CONSTRAINT outflow_spent_pkey"

@@ -277,6 +277,26 @@ class TestHeld:
         with pytest.raises(Refused, match="not open"):
             await finish(found.id, by="ann", reason="again")
 
+    async def test_is_listed_with_the_refunds_that_are_due(self, held: World) -> None:
+        await held.rows(
+            "INSERT INTO refund_due (network, swap_id)"
+            " SELECT source_network, id FROM swap RETURNING 1"
+        )
+        finish = finishing(held)
+
+        [first] = await finish.list_held(limit=1)
+        [last] = await finish.list_held(after=first.place, limit=9)
+
+        assert await finish.count_held() == 2
+        assert {one.kind: one.base_units for one in (first, last)} == {
+            "output": PAYOUT,
+            "refund": None,
+        }
+        assert (first.swap_id, first.network) == (last.swap_id, DESTINATION)
+        assert await finish.list_held(after=last.place, limit=9) == []
+        await held.finish_recovery()
+        assert await finish.list_held(limit=9) == []
+
     async def test_is_not_given_up_for_having_waited(self, held: World) -> None:
         dwelling = PostgresDwelling(held.engine, networks=[SOURCE, DESTINATION])
         await held.rows("UPDATE intent SET created_at = now() - interval '3 hours' RETURNING 1")

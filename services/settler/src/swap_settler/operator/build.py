@@ -341,6 +341,7 @@ def _serve_caps(
     service.every("report-lines", report_interval, manage_caps.report)
     admin = CapAdmin(manage_caps, weigh_orders)
     service.admin("GET", "/caps", admin.list_all)
+    service.admin("GET", "/caps/{id}/spent", admin.spent)
     service.order(
         "/caps", admin.set, needs_second=second.sets_cap, add_facts=admin.add_present_for_new
     )

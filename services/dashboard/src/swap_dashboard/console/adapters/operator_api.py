@@ -20,6 +20,7 @@ from swap_dashboard.console.ports import (
 )
 
 CONNECTIONS_MAX: Final = 50
+UNKNOWN_ROUTE: Final = "this service is of another release, which does not have this page"
 ERROR_TEXT_MAX: Final = 500
 # A service may still have an earlier list of operators until it restarts.
 IDENTITY_SERVICES: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.API)
@@ -109,7 +110,11 @@ class HttpOperatorApi:
             raise ServiceRefused(service, HTTPStatus.NOT_FOUND, f"No {service.shown} is deployed.")
         try:
             answer = await client.request(method, path, headers=self._headers, **options)
-            content = {} if _is_unknown_route(answer) else orjson.loads(answer.content)
+            content = (
+                {"error": UNKNOWN_ROUTE}
+                if _is_unknown_route(answer)
+                else orjson.loads(answer.content)
+            )
         except (httpx.HTTPError, orjson.JSONDecodeError) as error:
             observe.service_unavailable(service.value, path, error)
             raise ServiceUnavailable(service) from error

@@ -16,8 +16,9 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
 from swap_dashboard.console.domain.units import Units, to_dollars
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, require_field
+from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.site import OrderFault
-from swap_dashboard.console.http.units import read_units, token_of
+from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
     Field,
@@ -27,6 +28,7 @@ from swap_dashboard.console.http.view import (
     View,
     amount,
     code,
+    label,
     link,
     moment,
     number,
@@ -39,6 +41,8 @@ from swap_dashboard.http.rendering import duration
 
 SETTLER: Final = ServiceName.SETTLER
 COLUMNS: Final = ("Cap", ">Limit", ">Spent", "In any", ">Waiting", "Set", "By", "Reason")
+COUNTED: Final = ("Counts until", "Kind", ">Counts", ">Amount", "Transaction", "Swap")
+OF_SPENT: Final = ("Limit", "In any", "Spent")
 SHOWN: Final = ("units", "seconds", "set_at")  # a lifted or changed cap is another one
 DAY_SECONDS: Final = "86400"
 
@@ -48,6 +52,7 @@ class CapPages(OrderingPages):
         return [
             Route("/caps", self.list_all),
             Route("/caps/one", self.show),
+            Route("/caps/{id:int}/spent", self.spent),
             Route("/caps/set", self.set, methods=["POST"]),
             Route("/caps/lift", self.lift, methods=["POST"]),
         ]
@@ -77,6 +82,29 @@ class CapPages(OrderingPages):
         one = find_row(content["caps"], **_key(request.query_params))
         part = Part("Cap", facts=_facts(one, units), forms=[_change_form(one), _lift_form(one)])
         view = View(title=_name(one, units), crumbs=[("/caps", "Caps")], parts=[part])
+        return self._layout.page(view, visitor, section="caps")
+
+    async def spent(self, request: Request) -> Response:
+        """Show the payments that a cap's spent amount is made of."""
+        visitor = self._visitors.require(request)
+        path = f"/caps/{request.path_params['id']}/spent"
+        content, units = await asyncio.gather(
+            visitor.api.get(SETTLER, path, page_query(request)), read_units(visitor.api)
+        )
+        cap = content["cap"]
+        rows = [_counted(cap, one, units) for one in content["payments"]]
+        facts = [(name, cell) for name, cell in _facts(cap, units) if name in OF_SPENT]
+        view = View(
+            title=f"{_name(cap, units)}: spent",
+            about="Payments that count under the cap now: what was proven not to have left "
+            "counts no more.",
+            crumbs=[("/caps", "Caps"), (_href(cap), _name(cap, units))],
+            parts=[
+                Part("Cap", facts=facts),
+                Part("Payments", table=Table(COUNTED, rows, "No payment counts now.")),
+            ],
+            next_page=next_page(request, content),
+        )
         return self._layout.page(view, visitor, section="caps")
 
     async def set(self, request: Request) -> Response:
@@ -206,12 +234,35 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         link(_name(one, units), _href(one)),
         _limit_cell(one, units, "units"),
-        _limit_cell(one, units, "spent"),
+        _spent(one, units),
         plain(_span(one)),
         _waiting(one),
         moment(one["set_at"]),
         plain(one["by"]),
         whole(one["reason"]),
+    ]
+
+
+def _spent(one: Mapping[str, Any], units: Units) -> Cell:
+    """Return what is spent, with the page of its payments.
+
+    A settler of the previous release has no such list, and names no id.
+    """
+    is_linked = "id" in one and int(one["spent"]) > 0
+    href = f"/caps/{one['id']}/spent" if is_linked else ""
+    return replace(_limit_cell(one, units, "spent"), href=href)
+
+
+def _counted(cap: Mapping[str, Any], one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    swap = f"/swaps/{one['swap_id']}" if one["swap_id"] else ""
+    counts = _limit_cell({**cap, "counts": one["units"]}, units, "counts")
+    return [
+        moment(one["counts_until"]),
+        plain(label(one["kind"])),
+        replace(counts, href=swap),
+        replace(amount_of(units, one), href=swap),
+        code(one["transaction_hash"]),
+        code(one["swap_id"], swap),
     ]
 
 
@@ -231,7 +282,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("App", code(one["app_id"]) if one["app_id"] else plain("all of them")),
         ("Limit", _limit_cell(one, units, "units")),
         ("In any", plain(_span(one))),
-        ("Spent", _limit_cell(one, units, "spent")),
+        ("Spent", _spent(one, units)),
         ("Payments that wait", _waiting(one)),
         ("Set", moment(one["set_at"])),
         ("By", plain(one["by"])),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -11,7 +13,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
+from swap_dashboard.console.domain.units import Units
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
+from swap_dashboard.console.http.paging import next_page, page_query
+from swap_dashboard.console.http.units import amount_of, read_units
 from swap_dashboard.console.http.view import (
     Cell,
     OrderForm,
@@ -23,6 +28,8 @@ from swap_dashboard.console.http.view import (
     document,
     label,
     moment,
+    number,
+    plain,
 )
 from swap_dashboard.console.ports import ServiceName
 
@@ -35,6 +42,7 @@ PARTS: Final = {
     "uncompared": "Networks that could not be compared",
 }
 FINISH_WARNING: Final = "It ends by itself once it is proven. What it holds is paid at once."
+HELD: Final = ("Since", "Kind", "Network", ">Amount", "Swap", "Deposit", "App")
 CODES: Final = ("_id", "_hash", "address")
 
 
@@ -42,6 +50,7 @@ class RecoveryPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/recovery", self.show),
+            Route("/recovery/held", self.held),
             Route("/recovery/retained/{id:int}", self.show_retained),
             Route("/recovery/retained/{id:int}/release", self.release, methods=["POST"]),
             Route("/recovery/{id:int}/finish", self.finish, methods=["POST"]),
@@ -62,6 +71,25 @@ class RecoveryPages(OrderingPages):
             lists.append(Part("Retained holds", table=_table(retained, href=href)))
         none = "No recovery: nothing is held after a restore."
         view = View(title="Recovery", about="" if recoveries else none, parts=[*recoveries, *lists])
+        return self._layout.page(view, visitor, section="recovery")
+
+    async def held(self, request: Request) -> Response:
+        """Show the payments that the number of held ones is made of."""
+        visitor = self._visitors.require(request)
+        content, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/recovery/held", page_query(request)),
+            read_units(visitor.api),
+        )
+        rows = [_held(one, units) for one in content["held"]]
+        view = View(
+            title="Held payments",
+            about="Payments and refunds that wait for the end of a recovery or of a retained hold, "
+            "the oldest first.",
+            crumbs=[("/recovery", "Recovery")],
+            parts=[Part("Held", table=Table(HELD, rows, "Nothing is held."))],
+            next_page=next_page(request, content),
+            next_text="Later ones",
+        )
         return self._layout.page(view, visitor, section="recovery")
 
     async def show_retained(self, request: Request) -> Response:
@@ -134,8 +162,24 @@ def _recovery(one: Mapping[str, Any]) -> Part:
         question="Why can nothing be paid twice",
     )
     state = badge(one["state"], "bad" if is_open else "good")
-    facts = [("State", state), *(fact for fact in _facts(one) if fact[0] != label("state"))]
+    held = replace(number(one["held"]), href="/recovery/held" if one["held"] else "")
+    shown = {**dict(_facts(one)), label("state"): state, label("held"): held}
+    facts = [(label("state"), shown.pop(label("state"))), *shown.items()]
     return Part(f"Recovery {one['id']}", facts=facts, forms=[form] if is_open else ())
+
+
+def _held(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    swap = f"/swaps/{one['swap_id']}" if one["swap_id"] else ""
+    amount = plain("with its gas") if one["base_units"] is None else amount_of(units, one)
+    return [
+        moment(one["since"]),
+        plain(label(one["kind"])),
+        plain(one["network"]),
+        replace(amount, href=swap),
+        code(one["swap_id"], swap),
+        code(one["deposit_id"]),
+        code(one["app_id"]),
+    ]
 
 
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
@@ -160,5 +204,5 @@ def _cell(name: str, value: Any) -> Cell:
     if isinstance(value, str) and (name.endswith("_at") or name == "since"):
         return moment(value)
     if isinstance(value, str) and name.endswith(CODES):
-        return code(value)
+        return code(value, f"/swaps/{value}" if name == "swap_id" else "")
     return document(value)

@@ -18,14 +18,22 @@ from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_places,
     read_limit,
+    read_number,
     read_place,
     read_query_number,
+    read_query_uuid,
 )
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, NO_CAP, CapName, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
-from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
+from swap_settler.paying.decide.caps import (
+    CapState,
+    CountedPayment,
+    CountedPlace,
+    QueuedPayment,
+    QueuePlace,
+)
 
 
 class CapForm(OrderForm):
@@ -80,6 +88,29 @@ class CapAdmin:
     async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/caps`."""
         return _shown(await self._manage_caps.list_all())
+
+    @answers_wrong_places
+    async def spent(self, request: Request) -> Response:
+        """Answer `GET /admin/caps/{id}/spent`: what the cap's number is made of."""
+        id, limit = read_number(request.path_params["id"]), read_limit(request)
+        place = read_place(request, read_query_uuid)
+        after = None if place is None else CountedPlace(*place)
+        found = (
+            None
+            if id is None
+            else await self._manage_caps.list_counted(id, after=after, limit=limit + 1)
+        )
+        if found is None:
+            return JSONResponse({"error": NO_CAP}, status_code=404)
+        cap, payments = found
+        return answer_page(
+            "payments",
+            payments,
+            limit=limit,
+            show=_shown_counted,
+            place=_counted_place,
+            beside={"cap": _shown_cap(cap)},
+        )
 
     @answers_wrong_forms
     async def set(self, order: Order) -> Response:
@@ -193,21 +224,43 @@ def _shown_payment(one: QueuedPayment) -> Mapping[str, Any]:
     }
 
 
+def _counted_place(one: CountedPayment) -> Mapping[str, str]:
+    return {"after_at": one.place.until.isoformat(), "after_id": str(one.place.intent_id)}
+
+
+def _shown_counted(one: CountedPayment) -> Mapping[str, Any]:
+    return {
+        "intent_id": str(one.place.intent_id),
+        "kind": one.kind,
+        "state": one.state,
+        "units": str(one.units),
+        "network": one.network,
+        "token": one.token,
+        "base_units": str(one.base_units),
+        "swap_id": one.swap_id and str(one.swap_id),
+        "deposit_id": one.deposit_id and str(one.deposit_id),
+        "app_id": one.app_id and str(one.app_id),
+        "transaction_hash": one.transaction_hash,
+        "counts_until": one.counts_until.isoformat(),
+    }
+
+
 def _shown(caps: Sequence[CapState]) -> Response:
-    document: list[dict[str, Any]] = [
-        {
-            "network": cap.network,
-            "token": cap.token,
-            "app_id": cap.app_id and str(cap.app_id),
-            "counts": "base_units" if cap.token else "usd_micros",
-            "units": str(cap.units),
-            "seconds": int(cap.span.total_seconds()),
-            "spent": str(cap.spent),
-            "waiting": cap.waiting,
-            "set_at": cap.set_at.isoformat(),
-            "by": cap.set_by,
-            "reason": cap.set_because,
-        }
-        for cap in caps
-    ]
-    return JSONResponse({"caps": document})
+    return JSONResponse({"caps": [_shown_cap(cap) for cap in caps]})
+
+
+def _shown_cap(cap: CapState) -> Mapping[str, Any]:
+    return {
+        "id": cap.id,
+        "network": cap.network,
+        "token": cap.token,
+        "app_id": cap.app_id and str(cap.app_id),
+        "counts": "base_units" if cap.token else "usd_micros",
+        "units": str(cap.units),
+        "seconds": int(cap.span.total_seconds()),
+        "spent": str(cap.spent),
+        "waiting": cap.waiting,
+        "set_at": cap.set_at.isoformat(),
+        "by": cap.set_by,
+        "reason": cap.set_because,
+    }

@@ -17,18 +17,54 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.models import CapFacts, OutflowCapTable
-from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
+from swap_settler.paying.decide.caps import (
+    CapState,
+    CountedPayment,
+    CountedPlace,
+    QueuedPayment,
+    QueuePlace,
+)
 
-CAPS: Final = sql(f"""
-SELECT {names_of(CapFacts, OutflowCapTable)}, used.spent, line.waiting
+
+def _in_span(cap: str) -> str:
+    """Return SQL: whether a row counts under a cap now, of what is counted in slices of its span.
+
+    The same for the sums of the slices and for the payments in them.
+    """
+    return f"cap_id = {cap}.id AND until > now() - {cap}.span"
+
+
+_CAPS: Final = f"""
+SELECT outflow_cap.id, {names_of(CapFacts, OutflowCapTable)}, used.spent, line.waiting
 FROM outflow_cap
 CROSS JOIN LATERAL (SELECT coalesce(sum(spent), 0) AS spent FROM outflow_spent
-    WHERE cap_id = outflow_cap.id AND until > now() - outflow_cap.span) AS used
+    WHERE {_in_span("outflow_cap")}) AS used
 CROSS JOIN LATERAL (SELECT count(*) AS waiting FROM outflow_queue
     WHERE cap_id = outflow_cap.id) AS line
 WHERE outflow_cap.units IS NOT NULL
-ORDER BY outflow_cap.network, outflow_cap.token NULLS FIRST, outflow_cap.app_id NULLS FIRST
+"""
+CAPS: Final = sql(f"""
+{_CAPS} ORDER BY outflow_cap.network, outflow_cap.token NULLS FIRST, outflow_cap.app_id NULLS FIRST
 """)
+# The sum and its payments are of one moment, so they are read by one statement. A row without a
+# payment: none is on this page.
+COUNTED: Final = sql(f"""
+SELECT cap.*, counted.intent_id, counted.until, counted.until + cap.span AS counts_until,
+       counted.amount, intent.kind, intent.network AS paid_network, intent.token AS paid_token,
+       intent.base_units, intent.state, intent.swap_id, intent.deposit_id,
+       intent.app_id AS owner_app_id, coalesce(intent.transaction_hash, (
+           SELECT transaction_hash FROM slot_intent JOIN attempt USING (network, signer, nonce)
+           WHERE slot_intent.intent_id = intent.id ORDER BY signed_at DESC LIMIT 1
+       )) AS transaction_hash
+FROM ({_CAPS} AND outflow_cap.id = :id) AS cap
+LEFT JOIN LATERAL (SELECT intent_id, until, amount FROM outflow_counted
+    WHERE {_in_span("cap")} AND (until, intent_id) < (
+        coalesce(CAST(:after_at AS timestamptz), 'infinity'), CAST(:after_id AS uuid))
+    ORDER BY until DESC, intent_id DESC LIMIT :limit) AS counted ON true
+LEFT JOIN intent ON intent.id = counted.intent_id
+ORDER BY counted.until DESC, counted.intent_id DESC
+""")
+FIRST_ID: Final = UUID(int=0)
 # Unless it may be raised: not above at once, and not above over time (`CapLimit.is_above`).
 SET: Final = sql("""
 INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, set_because)
@@ -100,6 +136,26 @@ class PostgresCaps:
     async def list_caps(self) -> Sequence[CapState]:
         async with reading(self._engine) as connection:
             return [_cap(row) for row in await connection.execute(CAPS)]
+
+    async def list_counted(
+        self, id: int, *, after: CountedPlace | None, limit: int
+    ) -> tuple[CapState, Sequence[CountedPayment]] | None:
+        """Return a cap with the payments that its spent amount is made of, the newest first.
+
+        None where it was lifted.
+
+        :param after: only what follows this place.
+        """
+        values = {
+            "id": id,
+            "after_at": None if after is None else after.until,
+            "after_id": FIRST_ID if after is None else after.intent_id,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(COUNTED, values)
+        payments = [_counted_payment(row) for row in rows if row.intent_id is not None]
+        return (_cap(rows[0]), payments) if rows else None
 
     async def set_cap(
         self,
@@ -199,7 +255,24 @@ class PostgresCaps:
 
 def _cap(row: Row) -> CapState:
     facts = read_row(CapFacts, row).model_dump()
-    return CapState(**facts, spent=int(row.spent), waiting=row.waiting)
+    return CapState(**facts, id=row.id, spent=int(row.spent), waiting=row.waiting)
+
+
+def _counted_payment(row: Row) -> CountedPayment:
+    return CountedPayment(
+        place=CountedPlace(row.until, row.intent_id),
+        counts_until=row.counts_until,
+        units=int(row.amount),
+        kind=row.kind,
+        network=row.paid_network,
+        token=row.paid_token,
+        base_units=int(row.base_units),
+        state=row.state,
+        swap_id=row.swap_id,
+        deposit_id=row.deposit_id,
+        app_id=row.owner_app_id,
+        transaction_hash=row.transaction_hash,
+    )
 
 
 def _queued_payment(row: Row) -> QueuedPayment:

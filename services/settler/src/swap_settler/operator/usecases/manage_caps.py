@@ -13,7 +13,13 @@ from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.caps import PostgresCaps
-from swap_settler.paying.decide.caps import CapState, QueuedPayment, QueuePlace
+from swap_settler.paying.decide.caps import (
+    CapState,
+    CountedPayment,
+    CountedPlace,
+    QueuedPayment,
+    QueuePlace,
+)
 
 NO_CAP: Final = "there is no such cap"
 CAP_CHANGED: Final = "the cap has changed since it was ordered: list the caps, and order it again"
@@ -35,6 +41,15 @@ class ManageCaps:
 
     async def list_all(self) -> Sequence[CapState]:
         return await self._caps.list_caps()
+
+    async def list_counted(
+        self, id: int, *, after: CountedPlace | None = None, limit: int
+    ) -> tuple[CapState, Sequence[CountedPayment]] | None:
+        """Return a cap with the payments that count under it now; None where it was lifted.
+
+        :param after: only what follows this place.
+        """
+        return await self._caps.list_counted(id, after=after, limit=limit)
 
     async def find(self, name: CapName) -> CapState:
         """

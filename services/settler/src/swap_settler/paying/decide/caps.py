@@ -143,6 +143,7 @@ def withheld_payment(payment: Payment, *, capacity: int) -> WithheldPayment:
 class CapState:
     """A cap as an operator looks at it."""
 
+    id: int
     network: str
     token: str | None
     app_id: UUID | None
@@ -153,6 +154,32 @@ class CapState:
     set_at: datetime
     set_by: str
     set_because: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPlace:
+    """A place in the order of the list: the newest slice of the span first."""
+
+    until: datetime  # the end of the slice
+    intent_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPayment:
+    """A payment that counts under a cap now: a part of what is spent."""
+
+    place: CountedPlace
+    counts_until: datetime
+    units: int  # of the cap: base units of its token, else millionths of a dollar
+    kind: str
+    network: str
+    token: str
+    base_units: int
+    state: str
+    swap_id: UUID | None
+    deposit_id: UUID | None
+    app_id: UUID | None  # of a partner's fee
+    transaction_hash: str | None  # of the latest attempt, until one is mined
 
 
 @dataclass(frozen=True, slots=True)

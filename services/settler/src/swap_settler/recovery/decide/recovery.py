@@ -202,6 +202,28 @@ class Proofs:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class HeldPlace:
+    """A place in the list of what is held: the oldest first."""
+
+    since: datetime
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPayment:
+    """A payment, or a refund that is due, that waits for the end of a recovery or of a hold."""
+
+    place: HeldPlace
+    kind: str
+    network: str
+    token: str
+    base_units: int | None  # None: of a refund that is due
+    swap_id: UUID | None
+    deposit_id: UUID | None
+    app_id: UUID | None  # of a partner's fee
+
+
 Asset = tuple[str, str]  # network, token
 
 

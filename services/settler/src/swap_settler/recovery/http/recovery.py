@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,6 +12,13 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.paging import (
+    answer_page,
+    answers_wrong_places,
+    read_limit,
+    read_place,
+    read_query_uuid,
+)
 from swap_settler.forms import (
     Form,
     OrderForm,
@@ -23,6 +30,8 @@ from swap_settler.forms import (
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Forgotten,
+    HeldPayment,
+    HeldPlace,
     NetworkProof,
     Recovery,
     RetainedHold,
@@ -105,6 +114,14 @@ class RecoveryAdmin:
             }
         )
 
+    @answers_wrong_places
+    async def held(self, request: Request) -> Response:
+        """Answer `GET /admin/recovery/held`: what the number of held payments is made of."""
+        limit, place = read_limit(request), read_place(request, read_query_uuid)
+        after = None if place is None else HeldPlace(*place)
+        found = await self._finish_recovery.list_held(after=after, limit=limit + 1)
+        return answer_page("held", found, limit=limit, show=_shown_held, place=_held_place)
+
     @answers_wrong_forms
     async def finish(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
@@ -178,6 +195,23 @@ def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
         "ended_by": ended and ended.by,
         "ended_because": ended and ended.because,
         "means": OPEN if ended is None else ENDED,
+    }
+
+
+def _held_place(one: HeldPayment) -> Mapping[str, str]:
+    return {"after_at": one.place.since.isoformat(), "after_id": str(one.place.id)}
+
+
+def _shown_held(one: HeldPayment) -> Mapping[str, Any]:
+    return {
+        "since": one.place.since.isoformat(),
+        "kind": one.kind,
+        "network": one.network,
+        "token": one.token,
+        "base_units": None if one.base_units is None else str(one.base_units),
+        "swap_id": one.swap_id and str(one.swap_id),
+        "deposit_id": one.deposit_id and str(one.deposit_id),
+        "app_id": one.app_id and str(one.app_id),
     }
 
 

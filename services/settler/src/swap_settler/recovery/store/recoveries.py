@@ -19,6 +19,8 @@ from swap_settler.paying.store import lane_statements
 from swap_settler.recovery.decide.recovery import (
     Ended,
     Findings,
+    HeldPayment,
+    HeldPlace,
     HeldSwap,
     NetworkProof,
     PaymentId,
@@ -40,10 +42,26 @@ SHOWN: Final = sql("""
 SELECT recovery.id, cause, reason, began_at, evidence, ended_at, ended_by, ended_because
 FROM recovery ORDER BY ended_at IS NULL DESC, id DESC LIMIT 1
 """)
-# Reads all payments that wait: for reports, and for operators.
+# Each reads all payments that wait: for reports, and for operators.
+_HELD_INTENTS: Final = f"FROM intent WHERE state = 'reserved' AND {HELD}"
+_HELD_REFUNDS: Final = f"FROM refund_due WHERE {held_swap('refund_due.swap_id')}"
 COUNT_HELD: Final = sql(f"""
-SELECT (SELECT count(*) FROM intent WHERE state = 'reserved' AND {HELD})
-    + (SELECT count(*) FROM refund_due WHERE {held_swap("refund_due.swap_id")})
+SELECT (SELECT count(*) {_HELD_INTENTS}) + (SELECT count(*) {_HELD_REFUNDS})
+""")
+# Those that the count above is made of. The amount of a refund that is due is not known yet.
+LIST_HELD: Final = sql(f"""
+SELECT * FROM (
+    SELECT id, created_at AS since, kind, network, token, base_units, swap_id, deposit_id, app_id
+    {_HELD_INTENTS}
+    UNION ALL
+    -- A leg has one refund that is due.
+    SELECT coalesce(deposit_id, swap_id), since, 'refund', network,
+           (SELECT source_token FROM swap WHERE swap.id = refund_due.swap_id),
+           CAST(NULL AS numeric), swap_id, deposit_id, CAST(NULL AS uuid)
+    {_HELD_REFUNDS}) AS held
+WHERE (since, id) > (
+    coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS uuid))
+ORDER BY since, id LIMIT :limit
 """)
 FINISH: Final = sql("""
 UPDATE recovery SET ended_at = now(), ended_by = :by, ended_because = :reason
@@ -66,6 +84,7 @@ ORDER BY network, paid_id
 
 
 CLAIM = IntentKind.CLAIM.value
+FIRST_ID: Final = UUID(int=0)
 
 
 class PostgresRecoveries:
@@ -95,6 +114,32 @@ class PostgresRecoveries:
         """Return how many payments and refunds wait for its end, or for a retained hold."""
         async with reading(self._engine) as connection:
             return int(await connection.scalar(COUNT_HELD) or 0)
+
+    async def list_held(self, *, after: HeldPlace | None, limit: int) -> Sequence[HeldPayment]:
+        """Return the payments and refunds that wait for it, the oldest first.
+
+        :param after: only what follows this place.
+        """
+        values = {
+            "after_at": None if after is None else after.since,
+            "after_id": FIRST_ID if after is None else after.id,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(LIST_HELD, values)
+        return [
+            HeldPayment(
+                place=HeldPlace(row.since, row.id),
+                kind=row.kind,
+                network=row.network,
+                token=row.token,
+                base_units=None if row.base_units is None else int(row.base_units),
+                swap_id=row.swap_id,
+                deposit_id=row.deposit_id,
+                app_id=row.app_id,
+            )
+            for row in rows
+        ]
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""

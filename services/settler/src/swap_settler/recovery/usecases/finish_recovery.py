@@ -12,6 +12,8 @@ from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Findings,
     Forgotten,
+    HeldPayment,
+    HeldPlace,
     PaymentId,
     Recovery,
     RetainedHold,
@@ -49,6 +51,15 @@ class FinishRecovery:
     async def count_held(self) -> int:
         """Return how many payments and refunds are held."""
         return await self._recoveries.count_held()
+
+    async def list_held(
+        self, *, after: HeldPlace | None = None, limit: int
+    ) -> Sequence[HeldPayment]:
+        """Return the payments and refunds that are held, the oldest first.
+
+        :param after: only what follows this place.
+        """
+        return await self._recoveries.list_held(after=after, limit=limit)
 
     async def list_uncompared(self) -> Sequence[Uncompared]:
         """Return the networks that could not be compared with the ledger yet."""
