@@ -62,7 +62,7 @@ async def restored(world: World) -> None:
     await watching(world)()
 
 
-async def has_read(watcher: Engine, *worlds: World) -> None:
+async def mark_final_blocks_read(watcher: Engine, *worlds: World) -> None:
     """Advance the chain-watcher to the final blocks of the chains."""
     async with watcher.begin() as connection:
         for world in worlds:
