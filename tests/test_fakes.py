@@ -1,4 +1,4 @@
-"""Every fake passes the suite of the class that it replaces, so that tests on the fake count."""
+"""Every fake has a suite that also runs on the real class, or a reason why it has none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Suite(NamedTuple):
     """A suite that runs the same tests on a fake and on the real class."""
 
     path: str
-    real: str
+    real: str  # what makes the real one: its class, or a function
 
 
 PORTS: Final = ROOT / "tests/fakes_of_ports.py"
@@ -105,7 +105,8 @@ def member(root: Path, path: Path) -> tuple[str, ...]:
 def find_fakes(root: Path) -> dict[str, list[str]]:
     """Return the files that define each class that replaces a port, by its name.
 
-    That is a class named so, or one with all methods of a port of its own library or service.
+    That is a class with a name that starts with `Fake`, or one with all methods of a port of its
+    own library or service.
     """
     ports: dict[tuple[str, ...], list[frozenset[str]]] = {}
     for path, node in classes(root, of_tests=False):

@@ -1,4 +1,4 @@
-"""A Depository is offered until its chain was read, and its state is reported afterwards."""
+"""A Depository is offered before its chain is read, and its state is reported once it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swap_api.funding.usecases.offer_depository import OfferDepository
 CATALOGUE = a_catalogue()
 
 
-async def test_depository_is_offered_until_its_chain_was_read(
+async def test_depository_is_offered_before_its_chain_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reported: list[tuple[str, Sequence[str]]] = []

@@ -1,7 +1,7 @@
 """Pages of the lists that operators read below `/admin`.
 
 A page is named by `limit` and by the place after which it begins. `next` in the answer is the place
-of the following page, and null on the last one. Filters and the limit are given again with it.
+of the following page, and null on the last one. The client repeats the filters and the limit.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_query_moment(request: Request, name: str) -> datetime | None:
         if moment.tzinfo is None:
             raise WrongPlace(f"{name} is a time with a zone")
         return moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # before the year 1 in UTC
+    except (ValueError, OverflowError) as error:  # outside the years 1 to 9999 in UTC
         raise WrongPlace(f"{name} is a time with a zone") from error
 
 
@@ -105,22 +105,22 @@ def answer_page(
     limit: int,
     show: Callable[[Row], Mapping[str, Any]],
     place: Callable[[Row], Mapping[str, str]],
-    beside: Mapping[str, Any] | None = None,
+    further_members: Mapping[str, Any] | None = None,
 ) -> Response:
     """Answer a page.
 
     :param found: up to one row more than the page has, which says that more follow.
     :param place: the query that names the place of a row.
-    :param beside: what else the answer has, on each page.
+    :param further_members: of the answer, on each page.
     """
     rows = found[:limit]
     following = place(rows[-1]) if len(found) > limit else None
     shown = [show(row) for row in rows]
-    return JSONResponse({**(beside or {}), name: shown, "next": following})
+    return JSONResponse({**(further_members or {}), name: shown, "next": following})
 
 
 def answers_wrong_places(read: Read) -> Read:
-    """Answer a request for a wrong place in a list with 400 and the words."""
+    """Answer a request for a wrong place in a list with 400 and the text of the error."""
 
     @wraps(read)
     async def answered(self: Any, request: Request) -> Response:

@@ -121,7 +121,7 @@ class BooksAdmin:
             limit=limit,
             show=_shown_entry,
             place=_entry_place,
-            beside={"span_seconds": span_seconds, "networks": networks},
+            further_members={"span_seconds": span_seconds, "networks": networks},
         )
 
     async def invariants(self, _: Request) -> Response:
