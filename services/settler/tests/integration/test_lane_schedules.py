@@ -366,7 +366,6 @@ async def opened(url: str, random: Random) -> AsyncIterator[ScheduleRun]:
 async def test_every_swap_is_paid_out_or_back_or_owed(
     migrated: Callable[[str], str], schedule: int
 ) -> None:
-    migrated("chain_watcher")
     random = Random(f"{SEED}/{schedule}")
     async with opened(migrated("settler"), random) as schedule_run:
         await schedule_run.begin()

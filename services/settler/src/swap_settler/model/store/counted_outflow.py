@@ -10,7 +10,7 @@ from swap_runtime.postgres.sql import sql
 
 # Counting and its reversal lock the caps in the same order.
 LOCK_COUNTED: Final = sql("""
-SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
+SELECT cap.id FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
     SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))
 ORDER BY cap.id FOR UPDATE
 """)
