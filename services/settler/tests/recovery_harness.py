@@ -50,9 +50,8 @@ def watching(
 
 async def change_newest(world: World, assignment: str) -> None:
     """Make the newest incarnation differ from the server's."""
-    await world.rows(
-        f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation) "
-        "RETURNING 1"
+    await world.execute(
+        f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation)"
     )
 
 

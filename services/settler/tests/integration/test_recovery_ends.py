@@ -218,7 +218,7 @@ class TestEnds:
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
-        await world.rows("UPDATE swap SET created_at = now() RETURNING 1")
+        await world.execute("UPDATE swap SET created_at = now()")
         await restored(world)
 
         await world.send_everything()
@@ -231,9 +231,8 @@ class TestEnds:
     async def test_newer_swaps_are_paid_on_nonces_behind_the_fence(self, world: World) -> None:
         await world.confirmed_swaps(2)
         await restored(world)
-        await world.rows(
-            "UPDATE swap SET created_at = now() + interval '1 second' "
-            "WHERE sequence_number = 2 RETURNING 1"
+        await world.execute(
+            "UPDATE swap SET created_at = now() + interval '1 second' WHERE sequence_number = 2"
         )
 
         await world.send_everything()
@@ -389,9 +388,9 @@ class TestForgotten:
         assert await fencing(world)(epoch=world.epoch) == SLOTS_MAX
         await world.sender.broadcast([late])
         for number in (2, 3, 4):
-            await world.rows(
+            await world.execute(
                 "UPDATE swap SET created_at = now() + interval '1 second' "
-                f"WHERE sequence_number = {number} RETURNING 1"
+                f"WHERE sequence_number = {number}"
             )
             await world.send_everything()
         world.chain.mine(4)
@@ -436,7 +435,7 @@ class TestForgotten:
     ) -> None:
         await world.confirmed_swaps(1)
         await restored(world)
-        await world.rows("UPDATE recovery SET began_at = '2000-01-01' RETURNING 1")
+        await world.execute("UPDATE recovery SET began_at = '2000-01-01'")
         made = await forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
 
@@ -511,9 +510,9 @@ async def test_recovery_ends_once_the_treasury_drops_an_unknown_signer(
 ) -> None:
     """While the Treasury accepts a signer that no catalogue names, nothing is proven for it."""
     earlier = a_recipient(99)
-    await world.rows(
+    await world.execute(
         "INSERT INTO signer (network, address, next_nonce) "
-        f"VALUES ('{DESTINATION}', '{earlier}', 5) RETURNING 1"
+        f"VALUES ('{DESTINATION}', '{earlier}', 5)"
     )
     world.chain.authorize(earlier)
     await world.confirmed_swaps(1)
