@@ -21,15 +21,17 @@ async def test_depository_is_offered_before_its_chain_is_read(
     monkeypatch.setattr(observe, "depository_offered", lambda *report: reported.append(report))
     depositories = FakeDepositories()
     offer_depository = OfferDepository(CATALOGUE, depositories, deposit_address_networks=set())
+    networks = [n for n in CATALOGUE.networks.values() if n.contracts.depository is not None]
+    assert networks
     depositories.is_away = True
     await offer_depository.refresh()
+    for network in networks:
+        offer_depository.require(network)
     assert reported == []
 
     depositories.is_away = False
     await offer_depository.refresh()
     await offer_depository.refresh()
-    networks = [n for n in CATALOGUE.networks.values() if n.contracts.depository is not None]
-    assert networks
     assert reported == [(network.name, ()) for network in networks]
     for network in networks:
         offer_depository.require(network)
