@@ -64,11 +64,12 @@ def read_query_moment(request: Request, name: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            raise WrongPlace(f"{name} is a time with a zone")
-        return moment.astimezone(UTC)
+        in_utc = moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:  # outside the years 1 to 9999 in UTC
         raise WrongPlace(f"{name} is a time with a zone") from error
+    if moment.tzinfo is None:
+        raise WrongPlace(f"{name} is a time with a zone")
+    return in_utc
 
 
 def read_query_uuid(request: Request, name: str) -> UUID | None:
