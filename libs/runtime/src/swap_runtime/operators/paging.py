@@ -45,7 +45,7 @@ def read_query_number(request: Request, name: str) -> int | None:
         return None
     number = read_number(text)
     if number is None:
-        raise WrongPlace(f"{name} is a number")
+        raise WrongPlace(f"{name} must be a number of at most {DIGITS_MAX} digits")
     return number
 
 
@@ -66,9 +66,9 @@ def read_query_moment(request: Request, name: str) -> datetime | None:
         moment = datetime.fromisoformat(text)
         in_utc = moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:  # outside the years 1 to 9999 in UTC
-        raise WrongPlace(f"{name} is a time with a zone") from error
+        raise WrongPlace(f"{name} must be a time with a zone") from error
     if moment.tzinfo is None:
-        raise WrongPlace(f"{name} is a time with a zone")
+        raise WrongPlace(f"{name} must be a time with a zone")
     return in_utc
 
 
@@ -80,7 +80,7 @@ def read_query_uuid(request: Request, name: str) -> UUID | None:
     try:
         return UUID(text) if text else None
     except ValueError as error:
-        raise WrongPlace(f"{name} is an id") from error
+        raise WrongPlace(f"{name} must be an id") from error
 
 
 def read_place(
