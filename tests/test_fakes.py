@@ -120,11 +120,10 @@ def find_fakes(root: Path) -> dict[str, list[str]]:
         )
         if node.name.startswith("Fake") or is_stand_in:
             found.setdefault(node.name, []).append(str(path.relative_to(root)))
-    return found | {
-        node.name: [str(path.relative_to(root))]
-        for path, node in classes(root, of_tests=False)
-        if node.name.startswith("Fake")
-    }
+    for path, node in classes(root, of_tests=False):
+        if node.name.startswith("Fake"):
+            found.setdefault(node.name, []).append(str(path.relative_to(root)))
+    return found
 
 
 @cache
@@ -149,6 +148,16 @@ def test_class_with_the_methods_of_a_port_is_found_under_any_name(
         place.write_text(text)
 
     assert (name in find_fakes(tmp_path)) is is_found
+
+
+def test_each_definition_of_a_name_is_found(tmp_path: Path) -> None:
+    paths = ["services/a/src/one.py", "services/a/src/two.py", "services/a/tests/three.py"]
+    for path in paths:
+        place = tmp_path / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("class FakeOne: ...")
+
+    assert sorted(find_fakes(tmp_path)["FakeOne"]) == paths
 
 
 def test_every_fake_is_listed_once() -> None:
