@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 
 from swap_runtime.operators.paging import (
-    WrongPlace,
+    WrongQuery,
     read_limit,
     read_query_moment,
     read_query_uuid,
@@ -22,7 +22,7 @@ def a_request(**query: str) -> Request:
 
 @pytest.mark.parametrize("text", ["some", "-1", "1.5", "1" * 19])
 def test_a_wrong_limit(text: str) -> None:
-    with pytest.raises(WrongPlace, match="limit must be a number of at most 18 digits"):
+    with pytest.raises(WrongQuery, match="limit must be a number of at most 18 digits"):
         read_limit(a_request(limit=text))
 
 
@@ -36,12 +36,12 @@ def test_a_wrong_limit(text: str) -> None:
     ],
 )
 def test_a_wrong_time(text: str) -> None:
-    with pytest.raises(WrongPlace, match="after_at must be a time with a zone"):
+    with pytest.raises(WrongQuery, match="after_at must be a time with a zone"):
         read_query_moment(a_request(after_at=text), "after_at")
 
 
 def test_a_wrong_id() -> None:
-    with pytest.raises(WrongPlace, match="after_id must be an id"):
+    with pytest.raises(WrongQuery, match="after_id must be an id"):
         read_query_uuid(a_request(after_id="1"), "after_id")
 
 
