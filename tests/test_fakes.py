@@ -1,4 +1,4 @@
-"""Every fake passes the suite of the class that it replaces, so that tests on the fake count."""
+"""Every fake has a suite that also runs on the real class, or a reason why it has none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Suite(NamedTuple):
     """A suite that runs the same tests on a fake and on the real class."""
 
     path: str
-    real: str
+    real: str  # what makes the real one: its class, or a function
 
 
 PORTS: Final = ROOT / "tests/fakes_of_ports.py"
@@ -105,7 +105,8 @@ def member(root: Path, path: Path) -> tuple[str, ...]:
 def find_fakes(root: Path) -> dict[str, list[str]]:
     """Return the files that define each class that replaces a port, by its name.
 
-    That is a class named so, or one with all methods of a port of its own library or service.
+    That is a class with a name that starts with `Fake`, or one with all methods of a port of its
+    own library or service.
     """
     ports: dict[tuple[str, ...], list[frozenset[str]]] = {}
     for path, node in classes(root, of_tests=False):
@@ -119,11 +120,10 @@ def find_fakes(root: Path) -> dict[str, list[str]]:
         )
         if node.name.startswith("Fake") or is_stand_in:
             found.setdefault(node.name, []).append(str(path.relative_to(root)))
-    return found | {
-        node.name: [str(path.relative_to(root))]
-        for path, node in classes(root, of_tests=False)
-        if node.name.startswith("Fake")
-    }
+    for path, node in classes(root, of_tests=False):
+        if node.name.startswith("Fake"):
+            found.setdefault(node.name, []).append(str(path.relative_to(root)))
+    return found
 
 
 @cache
@@ -148,6 +148,16 @@ def test_class_with_the_methods_of_a_port_is_found_under_any_name(
         place.write_text(text)
 
     assert (name in find_fakes(tmp_path)) is is_found
+
+
+def test_each_definition_of_a_name_is_found(tmp_path: Path) -> None:
+    paths = ["services/a/src/one.py", "services/a/src/two.py", "services/a/tests/three.py"]
+    for path in paths:
+        place = tmp_path / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("class FakeOne: ...")
+
+    assert sorted(find_fakes(tmp_path)["FakeOne"]) == paths
 
 
 def test_every_fake_is_listed_once() -> None:

@@ -116,7 +116,7 @@ async def open_chain(network: Mapping[str, Any]) -> Chain:
     """Open the users' wallets on a network, and approve their tokens for its Depository."""
     node = Node(network["rpc_urls"][0])
     wallets = [
-        Wallet.of(
+        Wallet.from_key(
             user["private_key"],
             user["address"],
             chain_id=int(network["chain_id"]),

@@ -1,4 +1,4 @@
-"""Keys of users that sign faster than a library, because the load shares the processor."""
+"""Signs users' transactions with little CPU time: the services use the same processor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Wallet:
     nonce: int
 
     @classmethod
-    def of(cls, private_key: str, address: str, *, chain_id: int, nonce: int) -> Wallet:
+    def from_key(cls, private_key: str, address: str, *, chain_id: int, nonce: int) -> Wallet:
         return cls(PrivateKey(bytes.fromhex(private_key[2:])), address, chain_id, nonce)
 
     def sign(self, to: str, *, value: int = 0, data: bytes = b"", gas: int) -> bytes:

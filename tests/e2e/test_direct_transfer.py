@@ -1,4 +1,4 @@
-"""Swaps that are funded by a transfer to the Treasury, which is the default."""
+"""Swaps that are funded by a direct transfer to the Treasury."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.plugins.stack import Stack
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
 TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "120.5")
-DIRECT = {"use_depository": False}
+DIRECT = {"use_depository": False}  # the tests' partner uses the Depository by default
 GAS_WALLET = 400_000
 SAFE_EXECUTE = (
     "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
@@ -71,7 +71,7 @@ class TestToken(CompletedJourney):
 
 class TestTheOtherWay:
     @pytest.mark.parametrize("route", [COIN.back("0.3"), TOKEN.back("75")], ids=["coin", "token"])
-    async def test_goes_as_well(self, outside: Outside, route: Route) -> None:
+    async def test_is_completed(self, outside: Outside, route: Route) -> None:
         done = await outside.swap(route, **DIRECT)
 
         assert done.status == "completed"
@@ -93,7 +93,7 @@ class TestTheOtherWay:
 
 class TestWithoutAMatch:
     @pytest.mark.parametrize("data", ["0x", f"0x{b'SWAP'.hex()}{7:056x}"], ids=["none", "unknown"])
-    async def test_a_coin_without_a_known_memo_is_listed_without_a_swap(
+    async def test_a_coin_without_a_known_memo_is_suspended(
         self, stack: Stack, outside: Outside, data: str
     ) -> None:
         swap_id, action = await a_swap(outside, COIN)
@@ -109,7 +109,7 @@ class TestWithoutAMatch:
             None,
         )
 
-    async def test_a_token_without_a_memo_is_listed_without_a_swap(
+    async def test_a_token_without_a_memo_is_suspended(
         self, stack: Stack, outside: Outside
     ) -> None:
         swap_id, action = await a_swap(outside, TOKEN)
@@ -150,7 +150,7 @@ class TestWithoutAMatch:
         assert (suspended_deposit["network"], suspended_deposit["base_units"]) == (network, "1205")
 
     @pytest.mark.fault("W16")
-    async def test_w16_one_transfer_is_none_of_another_swap_of_the_same_amount(
+    async def test_w16_one_transfer_funds_no_other_swap_of_the_same_amount(
         self, stack: Stack, outside: Outside
     ) -> None:
         prepared = await outside.partner().create(TOKEN, new_address(), **DIRECT)
@@ -200,7 +200,7 @@ class TestThroughAContract:
 
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
     @pytest.mark.fault("W20")
-    async def test_w20_transfer_without_a_memo_is_recorded_without_a_swap(
+    async def test_w20_transfer_without_a_memo_is_suspended(
         self, stack: Stack, outside: Outside, route: Route
     ) -> None:
         user = outside.user(route.source_network)

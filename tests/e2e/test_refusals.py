@@ -1,4 +1,7 @@
-"""Every refusal has the error envelope, with a code from the catalogue of errors."""
+"""Every refusal has the error envelope, with a code from the catalogue of errors.
+
+An idempotency key replays the first answer, and refuses another order.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ UNKNOWN_SWAP = "6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11"
 
 
 def refusal(answer: httpx.Response, code: ErrorCode) -> ApiErrorModel:
-    """Return the error of an answer, after a comparison with the expected one."""
+    """Return the error of an answer, after a check of its form and code."""
     body = answer.json()
     assert set(body) == {"error", "data"}
     assert body["data"] is None
@@ -79,6 +82,7 @@ class TestRefusedOrders:
         refusal(answer, ErrorCode.CONFLICTING_FUNDING_METHODS)
 
     async def test_make_no_swap(self, outside: Outside) -> None:
+        """The tests above order to RECIPIENT; alone, this one proves nothing."""
         assert await outside.partner().get("/swaps", address=RECIPIENT) == []
 
 

@@ -1,4 +1,4 @@
-"""Finds promtool, and runs unit tests of alerts with it."""
+"""Finds promtool, runs unit tests of rules with it, and checks their syntax."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SECRET = f"whsec_{b64encode(b's' * 32).decode()}"
 
 
 class Service(ThreadingHTTPServer):
-    """Returns the status of every swap that a test set."""
+    """Reports for each swap the status that a test has set, else `failed`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Reads)
@@ -164,6 +164,7 @@ class TestReceiver:
         self, receiver: Receiver, service: Service
     ) -> None:
         service.statuses.update(a="ls_transfer_pending", b="completed", c="failed")
+        # c is never fulfilled: its message stays open until a newer one.
         for swap_id in "acb":
             assert receiver.push(swap_id, "completed", 3) == 204
         assert receiver.line() == "fulfilled b"
@@ -217,7 +218,7 @@ class TestReceiver:
     @pytest.mark.parametrize(
         ("length", "status"), [("-1", 411), ("many", 411), (None, 411), ("1000001", 413)]
     )
-    def test_waits_for_no_body_of_another_length_than_it_takes(
+    def test_refuses_at_once_a_body_without_a_valid_length_or_above_the_maximum(
         self, receiver: Receiver, length: str | None, status: int
     ) -> None:
         connection = HTTPConnection(urlsplit(receiver.url).netloc, timeout=10)
@@ -273,7 +274,7 @@ def test_receiver_reports_that_its_port_is_in_use(tmp_path: Path, service: Servi
 
 
 def refused(folder: Path, settings: dict[str, str], port: str = "0") -> str:
-    """Return the one sentence of the program's exit."""
+    """Run the program with wrong settings; return its one line on stderr."""
     ended = subprocess.run(
         [sys.executable, str(PROGRAM), "--port", port, "--database", str(folder / "orders.db")],
         env={"PATH": os.environ["PATH"], **settings},

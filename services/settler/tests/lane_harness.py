@@ -438,6 +438,10 @@ class World:
         async with self.engine.connect() as connection:
             return await connection.execute(sql(query))
 
+    async def execute(self, statement: str) -> None:
+        async with self.engine.begin() as connection:
+            await connection.execute(sql(statement))
+
     async def intent_states(self) -> list[str]:
         return [row.state for row in await self.rows("SELECT state FROM intent ORDER BY id")]
 

@@ -34,7 +34,7 @@ from services.settler.tests.lane_harness import (
     a_sweep,
     address_of,
 )
-from services.settler.tests.recovery_harness import has_read, is_open, proving
+from services.settler.tests.recovery_harness import is_open, mark_final_blocks_read, proving
 from swap_chains.errors import ChainError
 from swap_chains.evm import codec
 from swap_chains.ports import Call, Fees
@@ -413,7 +413,7 @@ class Model:
         await self.requote()
         for side in self.sides.values():
             with suppress(ChainError):
-                await side.work_out()
+                await side.start_refunds()
                 await side.send()
             side.world.chain.mine()
             with suppress(ChainError):
@@ -433,7 +433,7 @@ class Model:
         worlds = [side.world for side in self.sides.values()]
         for side in self.sides.values():
             await side.fence()
-        await has_read(self.watcher, *worlds)
+        await mark_final_blocks_read(self.watcher, *worlds)
         await proving(*worlds)()
 
     async def _resume(self, network: str) -> None:

@@ -50,9 +50,8 @@ def watching(
 
 async def change_newest(world: World, assignment: str) -> None:
     """Make the newest incarnation differ from the server's."""
-    await world.rows(
-        f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation) "
-        "RETURNING 1"
+    await world.execute(
+        f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation)"
     )
 
 
@@ -62,7 +61,7 @@ async def restored(world: World) -> None:
     await watching(world)()
 
 
-async def has_read(watcher: Engine, *worlds: World) -> None:
+async def mark_final_blocks_read(watcher: Engine, *worlds: World) -> None:
     """Advance the chain-watcher to the final blocks of the chains."""
     async with watcher.begin() as connection:
         for world in worlds:

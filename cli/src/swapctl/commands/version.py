@@ -17,7 +17,7 @@ COLUMNS: Final = ("service", "version", "revision")
 
 
 def list_versions(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the version of each service, and the commit of its image.
+    """List the version of each service with a known address, and the commit of its image.
 
     One process of each service answers: during a rollout another one may run another version.
     The exit code is 1 if a service does not answer.
@@ -39,6 +39,6 @@ def _rows(context: typer.Context, failures: list[RequestFailed]) -> Iterator[dic
         except RequestFailed as error:
             failures.append(error)
         else:
-            if build is not None:
+            if build is not None:  # else the process does not name its build
                 row |= {"version": build.version, "revision": build.revision}
         yield row

@@ -1,4 +1,4 @@
-"""A swap's ledger as it is shown, also after one of its tokens has left the catalogue."""
+"""A swap's ledger: the order of its entries, and amounts of known and of unknown tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,15 @@ PUBLIC = PublicCatalogue({"NET": NetworkFacts(TOKEN, MappingProxyType({TOKEN: KN
 def shown(token: str, network: str = "NET") -> dict[str, Any]:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     line = Posting(
-        UUID(int=1), "deposit_credited", at, network, 7, "position", network, token, -1_239_999
+        transaction_id=UUID(int=1),
+        reason="credited",
+        at=at,
+        network=network,
+        block_number=7,
+        account="position",
+        asset_network=network,
+        asset_token=token,
+        base_units=-1_239_999,
     )
     [entry] = orjson.loads(render_ledger([line], PUBLIC))
     LedgerTransactionModel.model_validate_json(orjson.dumps(entry))
@@ -60,7 +68,7 @@ def test_a_posting_of_an_unknown_token_is_in_base_units(network: str, token: str
 
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-AGREED = ("credited", "returned", "quote_executed", "refuel_bought", "payout_reserved")
+IN_ORDER = ("credited", "returned", "quote_executed", "refuel_bought", "payout_reserved")
 
 
 def an_entry(number: int, reason: str, at: datetime = AT) -> list[Posting]:
@@ -69,14 +77,14 @@ def an_entry(number: int, reason: str, at: datetime = AT) -> list[Posting]:
 
 
 def test_entries_of_one_time_follow_from_each_other_whatever_their_ids() -> None:
-    for order in permutations(range(len(AGREED))):
-        entries = [an_entry(n, reason) for n, reason in zip(order, AGREED, strict=True)]
+    for order in permutations(range(len(IN_ORDER))):
+        entries = [an_entry(n, reason) for n, reason in zip(order, IN_ORDER, strict=True)]
         by_id = sorted(entries, key=lambda entry: entry[0].transaction_id)
 
         placed = in_order(line for entry in by_id for line in entry)
 
-        assert [line.reason for line in placed[::2]] == list(AGREED)
-        assert [line.base_units for line in placed] == [1, -1] * len(AGREED)
+        assert [line.reason for line in placed[::2]] == list(IN_ORDER)
+        assert [line.base_units for line in placed] == [1, -1] * len(IN_ORDER)
 
 
 def test_entries_follow_their_time_before_their_reason() -> None:
@@ -88,7 +96,7 @@ def test_entries_follow_their_time_before_their_reason() -> None:
 
 
 def reasons_of(booking: ast.Call) -> set[str]:
-    """Return the reasons that a call of the settler's `_booked` may name."""
+    """Return the reasons that a call of the settler's `_booked` or `_booked_all` may name."""
     parts = ast.walk(booking.args[0])
     constants = {str(one.value) for one in parts if isinstance(one, ast.Constant)}
     is_of_a_payment = isinstance(booking.args[0], ast.JoinedStr)

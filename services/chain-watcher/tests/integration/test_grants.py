@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import pytest
 
+from tests.plugins.postgres import Database
+
 pytestmark = pytest.mark.connected
 
 
-@pytest.mark.parametrize("role", ["settler", "api", "auditor"])
-def test_progress_is_read_by_who_needs_it(
-    migrated: Callable[[str], str], database: object, role: str
-) -> None:
-    own = migrated("chain_watcher")
-    url = own.replace("chain_watcher:", f"{role}:").replace("+psycopg", "")
+def connect_as(role: str, database: Database) -> psycopg.Connection[tuple[Any, ...]]:
+    return psycopg.connect(database.url(role).replace("+psycopg", ""))
 
-    with psycopg.connect(url) as connection:
+
+@pytest.mark.parametrize("role", ["settler", "api", "auditor"])
+def test_progress_is_read_by_who_needs_it(database: Database, role: str) -> None:
+    with connect_as(role, database) as connection:
         connection.execute(
             "SELECT network, block_number, block_time, final_number, last_outbox_id"
             " FROM chain_watcher.progress"
@@ -37,11 +38,9 @@ def test_progress_is_read_by_who_needs_it(
     ],
 )
 def test_views_are_read_by_who_pays_and_who_takes_swaps(
-    migrated: Callable[[str], str], database: object, role: str, view: str
+    database: Database, role: str, view: str
 ) -> None:
-    url = migrated("chain_watcher").replace("chain_watcher:", f"{role}:").replace("+psycopg", "")
-
-    with psycopg.connect(url) as connection:
+    with connect_as(role, database) as connection:
         connection.execute(f"SELECT * FROM chain_watcher.{view}")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT * FROM chain_watcher.past_halt")
@@ -49,14 +48,10 @@ def test_views_are_read_by_who_pays_and_who_takes_swaps(
 
 @pytest.mark.parametrize("role", ["settler", "api", "quoter", "notifier"])
 @pytest.mark.fault("A18")
-def test_a18_only_the_watcher_writes_what_happened_on_chain(
-    migrated: Callable[[str], str], database: object, role: str
-) -> None:
-    """A compromised settler cannot create credits without deposits."""
-    url = migrated("chain_watcher").replace("chain_watcher:", f"{role}:").replace("+psycopg", "")
-
+def test_a18_only_the_watcher_writes_what_happened_on_chain(database: Database, role: str) -> None:
+    """Another service cannot create credits without deposits, even when it is compromised."""
     with (
-        psycopg.connect(url) as connection,
+        connect_as(role, database) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute("INSERT INTO chain_watcher.movement DEFAULT VALUES")

@@ -63,14 +63,14 @@ def world(world: World) -> World:
 async def settler(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     """Return the settler's database, with its watermark before all published messages."""
     engine = create_engine(SecretStr(migrated("settler")), application_name="test")
-    await executes(engine, "DELETE FROM watermark")
-    await executes(
+    await execute(engine, "DELETE FROM watermark")
+    await execute(
         engine,
         "INSERT INTO watermark (consumer, source, topic) VALUES "
         "('settler', 'chain_watcher', 'deposit.changed.v1')",
     )
     yield engine
-    await executes(engine, "DELETE FROM watermark")
+    await execute(engine, "DELETE FROM watermark")
     await engine.dispose()
 
 
@@ -78,7 +78,7 @@ async def test_the_network_stays_halted_until_the_reverts_are_read(
     world: World, settler: Engine
 ) -> None:
     await halted_by_false_node(world)
-    await has_read(settler)
+    await mark_all_read(settler)
     resume_network = world.resuming(two_correct_readers(world), within=SOON)
 
     with pytest.raises(
@@ -91,7 +91,7 @@ async def test_the_network_stays_halted_until_the_reverts_are_read(
     ):
         await resume_network(NETWORK, take_back=[TRANSACTION])
     assert await is_halted(world)
-    await has_read(settler)
+    await mark_all_read(settler)
     resumed = await resume_network(NETWORK, take_back=[TRANSACTION])
 
     assert not await is_halted(world)
@@ -108,7 +108,10 @@ async def test_the_network_stays_halted_until_the_reverts_are_read(
 async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
     world: World, monkeypatch: pytest.MonkeyPatch, never_answered: str, sentence: str
 ) -> None:
-    """It ends at its timeout; a repeated order continues from there."""
+    """It ends at its timeout; a repeated order continues from there.
+
+    The settler has no watermark here, so it has nothing to read before the resume.
+    """
     await halted_by_false_node(world)
     reader = two_correct_readers(world)
 
@@ -132,8 +135,9 @@ async def test_later_messages_of_other_networks_do_not_delay_the_resume(
 ) -> None:
     await halted_by_false_node(world)
     assert not await world.watches.is_read(NETWORK)
-    await has_read(settler)
-    await executes(
+    await mark_all_read(settler)
+    # Behind the last message of this network.
+    await execute(
         world.engine,
         "INSERT INTO outbox (message_id, topic, key, payload) "
         "VALUES (gen_random_uuid(), 'deposit.changed.v1', '', '')",
@@ -152,7 +156,7 @@ async def test_reverts_of_another_order_that_the_settler_has_not_read_keep_the_h
 
     await halted_by_false_node(world, false_reader(world, change))
     await world.taking_back(two_correct_readers(world))([TRANSACTION])
-    await has_read(settler)
+    await mark_all_read(settler)
     other = world.taking_back(two_correct_readers(world))
     assert isinstance(world.watches, InterruptedWatches)
     world.watches.interrupt = lambda: other([LATER.id.transaction_hash])
@@ -162,7 +166,7 @@ async def test_reverts_of_another_order_that_the_settler_has_not_read_keep_the_h
 
     assert (await world.messages())[-1]["state"] == "reverted"
     assert await is_halted(world)
-    await has_read(settler)
+    await mark_all_read(settler)
     await world.resuming(two_correct_readers(world))(NETWORK)
     assert not await is_halted(world)
 
@@ -172,12 +176,12 @@ async def test_an_order_does_not_lift_a_halt_that_began_after_it(
 ) -> None:
     await halted_by_false_node(world)
     await world.taking_back(two_correct_readers(world))([TRANSACTION])
-    await has_read(settler)
+    await mark_all_read(settler)
 
     async def halts_again() -> None:
         assert isinstance(world.watches, InterruptedWatches)
         await world.resuming(two_correct_readers(world))(NETWORK)
-        await world.watches.halt(Halt(NETWORK, "another lie", NOW + timedelta(hours=1)))
+        await world.watches.halt(Halt(NETWORK, "another contradiction", NOW + timedelta(hours=1)))
 
     assert isinstance(world.watches, InterruptedWatches)
     world.watches.interrupt = halts_again
@@ -185,7 +189,7 @@ async def test_an_order_does_not_lift_a_halt_that_began_after_it(
     with pytest.raises(Refused, match=f"the halt of {NETWORK} ended meanwhile"):
         await world.resuming(two_correct_readers(world))(NETWORK)
 
-    assert await world.is_halted() == "another lie"
+    assert await world.is_halted() == "another contradiction"
 
 
 async def test_a_watermark_that_is_not_readable_keeps_the_halt(
@@ -194,9 +198,9 @@ async def test_a_watermark_that_is_not_readable_keeps_the_halt(
     """Rows that a role may not read must not look like read messages."""
     await halted_by_false_node(world)
     await world.taking_back(two_correct_readers(world))([TRANSACTION])
-    await has_read(settler)
+    await mark_all_read(settler)
     before, halts = await world.published_versions(), await rows(world, HALTS)
-    await executes(settler, "REVOKE SELECT ON watermark FROM outbox_reader")
+    await execute(settler, "REVOKE SELECT ON watermark FROM outbox_reader")
     try:
         with pytest.raises(Unavailable, match=r"settler\.watermark cannot be read: grant"):
             await world.resuming(two_correct_readers(world))(NETWORK)
@@ -205,19 +209,19 @@ async def test_a_watermark_that_is_not_readable_keeps_the_halt(
         assert await rows(world, HALTS) == halts
         assert await is_halted(world)
     finally:
-        await executes(settler, "GRANT SELECT ON watermark TO outbox_reader")
+        await execute(settler, "GRANT SELECT ON watermark TO outbox_reader")
     await world.resuming(two_correct_readers(world))(NETWORK)
     assert not await is_halted(world)
 
 
-async def has_read(settler: Engine) -> None:
-    await executes(
+async def mark_all_read(settler: Engine) -> None:
+    await execute(
         settler,
         "UPDATE watermark SET (xid, id) = (SELECT xid, id FROM chain_watcher.outbox "
         "ORDER BY xid DESC, id DESC LIMIT 1)",
     )
 
 
-async def executes(engine: Engine, statement: str) -> None:
+async def execute(engine: Engine, statement: str) -> None:
     async with engine.begin() as connection:
         await connection.execute(sql(statement))

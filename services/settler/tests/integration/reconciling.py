@@ -31,7 +31,6 @@ OTHER: Final = a_recipient(77)  # another operator of the Treasury
 @asynccontextmanager
 async def opened_beside_other(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     """Yield a destination with a second operator of its Treasury."""
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         world.chain.authorize(OTHER)

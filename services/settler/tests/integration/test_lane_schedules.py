@@ -1,9 +1,10 @@
 """Schedules at random over two lanes: each swap is paid out or back once, or is owed.
 
-Each swap has a separate schedule, and all run at once on the lanes of payouts and refunds. They use
-the real use cases, a real Postgres, and chains that mine, revert, drop, reorg and finalize
+Twenty swaps share one schedule of random steps on the lanes of payouts and refunds. It uses the
+real use cases, a real Postgres, and chains that mine, revert, drop, reorg and finalize
 automatically. A lane may die at each of its steps. The payments are read only from the chains.
-`SCHEDULES` is the number of swaps, `SCHEDULES_SEED` the seed; `make test-schedules` runs 1,000.
+`SCHEDULES` is the number of swaps over all schedules, `SCHEDULES_SEED` the seed;
+`make test-schedules` runs 1,000.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ SWAP_STEPS: Final = (
 )
 LANE_STEPS: Final = (
     "send", "send", "send", "crash", "crash", "rebroadcast", "replace", "raise_fees", "lower_fees",
-    "mine", "mine", "mine", "forget", "reorg", "close", "close", "report", "report", "work_out",
-    "work_out",
+    "mine", "mine", "mine", "forget", "reorg", "close", "close", "report", "report",
+    "start_refunds", "start_refunds",
 )  # fmt: skip
 POINTS: Final = (
     "settler.after_slot", "settler.after_sign", "settler.before_send", "settler.after_send",
@@ -85,7 +86,7 @@ SELECT sequence_number AS number, status,
      WHERE kind = 'claimable' AND swap_id = swap.id) AS claimable,
     EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'credited') AS is_credited,
     EXISTS (SELECT 1 FROM intent WHERE swap_id = swap.id AND state = 'confirmed'
-            AND deposit_id IS NOT NULL) AS is_back_alone
+            AND deposit_id IS NOT NULL) AS is_refunded_separately
 FROM swap ORDER BY number
 """
 MAKE_DUE: Final = "UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING id"
@@ -97,6 +98,7 @@ def killed_at(point: str) -> Iterator[None]:
     """Kill the lane at a point, if it reaches it."""
     with dying_at(point, send_payouts, replace_stuck, start_refunds) as patch:
         if point == "settler.after_slot":
+            # Nothing signed in advance fits then: the lane dies with slots without bytes.
             expect_wrong_nonces(patch)
         yield
 
@@ -159,8 +161,8 @@ class Watcher:
     def _next(self, log: PayoutChanged) -> Envelope[PayoutChanged]:
         self._versions[log.intent_id] += 1
         version = self._versions[log.intent_id]
-        self._reported[log.intent_id] = messages = log.model_copy(update={"version": version})
-        return PAYOUT_CHANGED.seal(messages, version=version, occurred_at=NOW, trace_id="t")
+        self._reported[log.intent_id] = reported = log.model_copy(update={"version": version})
+        return PAYOUT_CHANGED.seal(reported, version=version, occurred_at=NOW, trace_id="t")
 
 
 class Side:
@@ -183,7 +185,7 @@ class Side:
 
     async def crash(self) -> None:
         with killed_at(self._random.choice(POINTS)):
-            await self._random.choice((self.send, self.replace, self.work_out))()
+            await self._random.choice((self.send, self.replace, self.start_refunds))()
         self.start_anew()
 
     async def rebroadcast(self) -> None:
@@ -198,7 +200,7 @@ class Side:
     async def report(self) -> None:
         await self.watcher.report()
 
-    async def work_out(self) -> None:
+    async def start_refunds(self) -> None:
         if self.world.network == SOURCE:
             await self.world.starting_refunds()()
 
@@ -235,14 +237,14 @@ class Side:
             chain.reorg(depth, [(one, 0) for one in again] if self._random.random() < 0.5 else ())
 
     async def fence(self) -> None:
-        """Assign the nonces that a recovery closes, as the lane does."""
+        """Assign the nonces that a recovery closes, as the lane does; `model_world.py` uses it."""
         if await fencing(self.world)(epoch=self.world.epoch):
             self._send.expect_unsigned_slots()
 
     async def run_round(self) -> None:
         """Run the lane and its chain until no work is due at this time."""
         self.world.chain.base_fee = BASE_FEE
-        await self.work_out()
+        await self.start_refunds()
         while await self._send(epoch=self.world.epoch):
             pass
         for _ in range(2):
@@ -279,6 +281,8 @@ class ScheduleRun:
         await self._world.settle(funding)
 
     async def take_random_step(self) -> None:
+        # A swap's step is for one swap of twenty: with their plain share, two in five would get no
+        # deposit.
         if self.random.random() < len(SWAP_STEPS) / (len(SWAP_STEPS) + len(LANE_STEPS)) + 0.2:
             await getattr(self, self.random.choice(SWAP_STEPS))(self.random.randint(1, SWAPS))
         else:
@@ -316,7 +320,7 @@ class ScheduleRun:
                 await side.run_round()
             if not await self._world.rows(UNDER_WAY):
                 return
-        raise AssertionError(f"it never comes to rest: {await self._world.rows(UNDER_WAY)}")
+        raise AssertionError(f"it is never idle: {await self._world.rows(UNDER_WAY)}")
 
     async def check(self) -> Counter[str]:
         """Compare the chains' payments with the settler's rows; return how swaps ended."""
@@ -344,8 +348,8 @@ class ScheduleRun:
             return ["completed"]
         if is_back:
             # A deposit that a reorg removed after the end and then restored is a separate leg.
-            return ["failed" if swap.is_back_alone else "refunded"]
-        # After a final removal the deposit is awaited, or was owed by a swap that had ended.
+            return ["failed" if swap.is_refunded_separately else "refunded"]
+        # After a final removal a swap is pending again, or stays failed if it had ended.
         return ["failed"] if swap.is_credited else ["user_transfer_pending", "failed"]
 
 
@@ -362,7 +366,6 @@ async def opened(url: str, random: Random) -> AsyncIterator[ScheduleRun]:
 async def test_every_swap_is_paid_out_or_back_or_owed(
     migrated: Callable[[str], str], schedule: int
 ) -> None:
-    migrated("chain_watcher")
     random = Random(f"{SEED}/{schedule}")
     async with opened(migrated("settler"), random) as schedule_run:
         await schedule_run.begin()

@@ -61,7 +61,7 @@ UNITS: Final = st.sampled_from(
 SWAP: Final = st.tuples(METHODS, st.booleans(), UNITS, st.sampled_from(["", "", DESTINATION]))
 PAID_OUT: Final = ("direct", True, REQUESTED, "")  # while one payout is funded
 LANE_STEPS: Final = st.sampled_from(
-    ["send", "send", "rebroadcast", "replace", "close", "report", "work_out"]
+    ["send", "send", "rebroadcast", "replace", "close", "report", "start_refunds"]
 )
 
 
@@ -176,7 +176,7 @@ class SettlerMachine(RuleBasedStateMachine):
 
         async def crash() -> None:
             with killed_at(point):
-                for step in (side.send, side.replace, side.work_out):
+                for step in (side.send, side.replace, side.start_refunds):
                     await self._tried(step)
             side.start_anew()
 

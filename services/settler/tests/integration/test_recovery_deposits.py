@@ -39,7 +39,7 @@ from services.settler.tests.recovery_harness import (
     fence,
     finishing,
     forgotten,
-    has_read,
+    mark_final_blocks_read,
     proving,
     restored,
 )
@@ -208,7 +208,7 @@ async def test_a_recovery_shows_how_many_addresses_it_waits_for(
     await prove()  # it stores the heads first
     for side in (world, source_world):
         side.chain.mine(4)
-    await has_read(watcher, world, source_world)
+    await mark_final_blocks_read(watcher, world, source_world)
     assert not await prove()
 
     [waited] = (await status_of(world, prove))["addresses"]

@@ -31,8 +31,8 @@ from services.settler.tests.recovery_harness import (
     fencing,
     finishing,
     forgotten,
-    has_read,
     is_open,
+    mark_final_blocks_read,
     proving,
     restored,
 )
@@ -65,13 +65,13 @@ async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIte
         yield source_world
 
 
-async def proven(watcher: Engine, *worlds: World) -> bool:
-    """Run each lane and the chain-watcher once, and try to end the recovery."""
+async def try_to_end(watcher: Engine, *worlds: World) -> bool:
+    """Let the chain-watcher read to the final blocks; return whether the recovery ended."""
     prove = proving(*worlds)
     has_ended = await prove()  # it stores the heads first
     for world in worlds:
         world.chain.mine(4)
-    await has_read(watcher, *worlds)
+    await mark_final_blocks_read(watcher, *worlds)
     return await prove() or has_ended
 
 
@@ -105,7 +105,7 @@ class TestEnds:
         await restored(world)
         await fence(world)
 
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
         await keep_on(world)
 
         assert not await is_open(world)
@@ -120,15 +120,15 @@ class TestEnds:
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
         world.chain.mine(4)
 
         assert not await proving(world)()
         assert not await proving(world)()
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
         world.chain.mine(4)
         assert not await proving(world)()  # the head was queried after the read blocks
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
 
         assert await proving(world)()
 
@@ -136,26 +136,26 @@ class TestEnds:
         await world.confirmed_swaps(1)
         await restored(world)
 
-        assert not await proven(watcher, world)
+        assert not await try_to_end(watcher, world)
         await fencing(world)(epoch=world.epoch)
-        assert not await proven(watcher, world)
+        assert not await try_to_end(watcher, world)
         await world.send_everything()
-        assert not await proven(watcher, world)  # mined, but not reported as final
+        assert not await try_to_end(watcher, world)  # mined, but not reported as final
         await world.close_slots()
 
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
 
     async def test_not_while_a_signer_is_halted(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
         await restored(world)
-        await world.store.halt("a person must look")
+        await world.store.halt("an operator must look")
         await fence(world)
-        assert not await proven(watcher, world)
+        assert not await try_to_end(watcher, world)
 
         await world.resuming()(DESTINATION, **OPERATOR_ORDER)
         await fence(world)
 
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
 
     async def test_not_while_a_node_is_away(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
@@ -163,7 +163,7 @@ class TestEnds:
         await fence(world)
         await proving(world)()
         world.chain.mine(4)
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
         world.chain.make_unavailable()
 
         with pytest.raises(Unavailable):
@@ -179,24 +179,24 @@ class TestEnds:
         await fence(world)
         await proving(world)()
         world.chain.mine(4)
-        await has_read(watcher, world)
-        await world.store.halt("paid elsewhere")
+        await mark_final_blocks_read(watcher, world)
+        await world.store.halt("external payment")
 
         assert not await proving(world)()
         assert await is_open(world)
 
-    async def test_not_while_what_is_final_somewhere_is_in_doubt(
+    async def test_not_while_the_watcher_has_halted_a_network(
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
         async with watcher.begin() as connection:
             halt = "UPDATE watch_cursor SET halted_at = now(), halt_reason = 'it changed'"
             await connection.execute(sql(halt))
 
-        assert not await proven(watcher, world)
+        assert not await try_to_end(watcher, world)
 
     async def test_not_by_findings_from_before_the_last_evidence(
         self, world: World, watcher: Engine
@@ -207,7 +207,7 @@ class TestEnds:
         found = await recoveries.find()
         assert found is not None
         nothing = Findings((), has_unknown=False, evidence=found.evidence)
-        await world.store.halt("paid elsewhere")
+        await world.store.halt("external payment")
 
         assert not await recoveries.finish(found.id, nothing, **OPERATOR_ORDER)
         assert await is_open(world)
@@ -218,12 +218,12 @@ class TestEnds:
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
-        await world.rows("UPDATE swap SET created_at = now() RETURNING 1")
+        await world.execute("UPDATE swap SET created_at = now()")
         await restored(world)
 
         await world.send_everything()
         assert world.chain.pool == {}
-        assert not await proven(watcher, world)
+        assert not await try_to_end(watcher, world)
         assert await is_held(world, 1)
         rows = await world.rows("SELECT ended_because FROM recovery ORDER BY id")
         assert [row.ended_because for row in rows] == ["another one began", None]
@@ -231,9 +231,8 @@ class TestEnds:
     async def test_newer_swaps_are_paid_on_nonces_behind_the_fence(self, world: World) -> None:
         await world.confirmed_swaps(2)
         await restored(world)
-        await world.rows(
-            "UPDATE swap SET created_at = now() + interval '1 second' "
-            "WHERE sequence_number = 2 RETURNING 1"
+        await world.execute(
+            "UPDATE swap SET created_at = now() + interval '1 second' WHERE sequence_number = 2"
         )
 
         await world.send_everything()
@@ -246,7 +245,7 @@ class TestEnds:
         assert [row.nonce for row in nonces] == [SLOTS_MAX]
 
 
-@pytest.mark.breaks_invariants("I-27")  # owed once more than held, until it is reconciled
+@pytest.mark.breaks_invariants("I-27")  # one payment is owed without cover, until it is explained
 class TestForgotten:
     @pytest.mark.fault("P6")
     async def test_p6_an_output_stays_held_until_it_is_explained(
@@ -264,7 +263,7 @@ class TestForgotten:
         assert (shown.kind, shown.payment.transaction_hash) == ("output", made.transaction_hash)
         await fence(world)
 
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
         await keep_on(world)
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
         assert await statuses(world) == ["ls_transfer_pending"] * 2
@@ -294,7 +293,7 @@ class TestForgotten:
         for side in (world, source_world):
             await fence(side)
 
-        assert await proven(watcher, world, source_world)
+        assert await try_to_end(watcher, world, source_world)
         await keep_on(world)
 
         assert (source_world.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
@@ -311,14 +310,14 @@ class TestForgotten:
         await restored(world)
         await fence(world)
 
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
         await keep_on(world)
 
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
         assert len(await finishing(world).list_retained()) == 1
 
     @pytest.mark.fault("P6")
-    async def test_p6_what_waits_in_a_pool_is_mined_before_the_end_or_never(
+    async def test_p6_a_pooled_transaction_is_mined_before_the_end_or_never(
         self, world: World, watcher: Engine
     ) -> None:
         """It has the highest nonce that could have been open: it is mined instead of the no-op."""
@@ -328,10 +327,10 @@ class TestForgotten:
         await fence(world)
         assert world.paid(1) == PAYOUT
         await Watcher(world).report()
-        assert not await proven(watcher, world)
+        assert not await try_to_end(watcher, world)
 
-        await fence(world)  # as many blocks again after the mined one
-        assert await proven(watcher, world)
+        await fence(world)  # SLOTS_MAX nonces after the mined one are closed, too
+        assert await try_to_end(watcher, world)
         await keep_on(world)
 
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
@@ -348,7 +347,7 @@ class TestForgotten:
         world.chain.drop(out.transaction_hash)
         await restored(world)
         await fence(world)
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
 
         await world.sender.broadcast([out])  # its holder finally sends it
         await keep_on(world)
@@ -360,7 +359,7 @@ class TestForgotten:
     async def test_p6_a_slot_without_bytes_does_not_keep_it_open(
         self, world: World, watcher: Engine, is_forgotten: bool
     ) -> None:
-        """The backup has its payment on a nonce; it was signed after the backup, or never."""
+        """The backup has the payment on a nonce. Its transaction was signed later, or never."""
         await world.confirmed_swaps(2)
         payments = {p.swap_id: p for p in (await world.store.due(limit=9)).payments}
         carried = payments[a_request(1).body.swap_id]
@@ -371,7 +370,7 @@ class TestForgotten:
         await restored(world)
         await fence(world)
 
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
         await keep_on(world)
 
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
@@ -389,9 +388,9 @@ class TestForgotten:
         assert await fencing(world)(epoch=world.epoch) == SLOTS_MAX
         await world.sender.broadcast([late])
         for number in (2, 3, 4):
-            await world.rows(
+            await world.execute(
                 "UPDATE swap SET created_at = now() + interval '1 second' "
-                f"WHERE sequence_number = {number} RETURNING 1"
+                f"WHERE sequence_number = {number}"
             )
             await world.send_everything()
         world.chain.mine(4)
@@ -405,7 +404,7 @@ class TestForgotten:
         [fenced] = await world.rows("SELECT first_nonce, end_nonce FROM recovery_fence")
         assert (fenced.first_nonce, fenced.end_nonce) == (0, end)
         await Watcher(world).report()
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
 
     async def test_the_ledger_is_brought_to_where_the_chain_is(
         self, world: World, watcher: Engine
@@ -421,7 +420,7 @@ class TestForgotten:
         await restored(world)
 
         await fence(world)
-        assert await proven(watcher, world)
+        assert await try_to_end(watcher, world)
         await keep_on(world)
 
         assert world.paid(1) == PAYOUT
@@ -431,10 +430,12 @@ class TestForgotten:
         booked = await world.store.signer_balance(NATIVE)
         assert booked == world.chain.world.balances[SIGNER, NATIVE]
 
-    async def test_a_payment_since_halts_the_signers(self, world: World) -> None:
+    async def test_an_external_payment_after_the_restore_halts_the_signers(
+        self, world: World
+    ) -> None:
         await world.confirmed_swaps(1)
         await restored(world)
-        await world.rows("UPDATE recovery SET began_at = '2000-01-01' RETURNING 1")
+        await world.execute("UPDATE recovery SET began_at = '2000-01-01'")
         made = await forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
 
@@ -494,7 +495,7 @@ async def test_p6_each_step_may_crash(
             await fencing(world)(epoch=world.epoch)
         await keep_on(world)
         with suppress(Killed):
-            await proven(watcher, world)
+            await try_to_end(watcher, world)
 
     assert died == [point]
     assert not await is_open(world)
@@ -509,20 +510,20 @@ async def test_recovery_ends_once_the_treasury_drops_an_unknown_signer(
 ) -> None:
     """While the Treasury accepts a signer that no catalogue names, nothing is proven for it."""
     earlier = a_recipient(99)
-    await world.rows(
+    await world.execute(
         "INSERT INTO signer (network, address, next_nonce) "
-        f"VALUES ('{DESTINATION}', '{earlier}', 5) RETURNING 1"
+        f"VALUES ('{DESTINATION}', '{earlier}', 5)"
     )
     world.chain.authorize(earlier)
     await world.confirmed_swaps(1)
     await restored(world)
     await fence(world)
-    assert not await proven(watcher, world)
+    assert not await try_to_end(watcher, world)
 
     for mined in world.chain.blocks:
         world.chain.mined_at(mined).world.operators.discard(earlier)
 
-    assert await proven(watcher, world)
+    assert await try_to_end(watcher, world)
 
 
 async def began(world: World) -> datetime:
@@ -533,8 +534,9 @@ async def began(world: World) -> datetime:
 
 async def is_held(world: World, number: int) -> bool:
     held = held_swap("swap.id")
-    [row] = await world.rows(f"SELECT {held} AS so FROM swap WHERE sequence_number = {number}")
-    return bool(row.so)
+    query = f"SELECT {held} AS is_held FROM swap WHERE sequence_number = {number}"
+    [row] = await world.rows(query)
+    return bool(row.is_held)
 
 
 async def is_halted(world: World) -> bool:

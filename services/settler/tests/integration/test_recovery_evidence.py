@@ -25,8 +25,8 @@ from services.settler.tests.recovery_harness import (
     fence,
     finishing,
     forgotten,
-    has_read,
     is_open,
+    mark_final_blocks_read,
     proving,
     watching,
 )
@@ -197,13 +197,13 @@ class TestAForgottenSigner:
         prove = proving(world, signers=[OTHER])
         await prove()  # it stores the heads first
         await fence(world)
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
         assert not await prove()  # the other lane has not started
 
         assert await other.store.open_signer(1) == 1
         await fence(other)
         world.chain.mine(4)
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
 
         assert await prove()
         assert not await is_open(world)
@@ -227,7 +227,7 @@ class TestAForgottenSigner:
 
         await prove()
         world.chain.mine(4)
-        await has_read(watcher, world)
+        await mark_final_blocks_read(watcher, world)
 
         assert await prove()
 
@@ -406,7 +406,7 @@ class TestANonceThatNothingExplains:
             await closing(epoch=with_external_nonce.epoch)
         prove = proving(with_external_nonce)
         await prove()
-        await has_read(watcher, with_external_nonce)
+        await mark_final_blocks_read(watcher, with_external_nonce)
         assert not await prove()
 
         await with_external_nonce.resuming()(
@@ -414,7 +414,7 @@ class TestANonceThatNothingExplains:
         )
         await fence(with_external_nonce)
         with_external_nonce.chain.mine(4)
-        await has_read(watcher, with_external_nonce)
+        await mark_final_blocks_read(watcher, with_external_nonce)
         assert await prove()
         await with_external_nonce.send_everything()
         with_external_nonce.chain.mine(4)

@@ -34,8 +34,8 @@ from services.settler.tests.recovery_harness import (
     fencing,
     finishing,
     forgotten,
-    has_read,
     is_open,
+    mark_final_blocks_read,
     proving,
     restored,
     watching,
@@ -150,7 +150,7 @@ class RestoreSchedule:
         await self._receive(len(self._undelivered))
         for side in self.sides:
             await self._watchers[side.network].report()
-        await has_read(self._watcher, *self.sides)
+        await mark_final_blocks_read(self._watcher, *self.sides)
 
     async def _receive(self, count: int) -> None:
         received, self._undelivered = self._undelivered[:count], self._undelivered[count:]

@@ -51,9 +51,9 @@ SCHEDULES: Final = int(os.environ.get("SCHEDULES", "15"))
 SEED: Final = int(os.environ.get("SCHEDULES_SEED", "1"))
 UNITS: Final = (REQUESTED, REQUESTED // 2, 2 * REQUESTED, 100)
 STEPS: Final = (
-    "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "requote",
-    "requote", "sign", "sign", "sign", "mined", "mined", "final", "final", "unmined", "abandon",
-    "deadline", "wait_for_the_refuel",
+    "deposit", "deposit", "deposit", "reorg", "address", "start_refunds", "start_refunds",
+    "requote", "requote", "sign", "sign", "sign", "mined", "mined", "final", "final", "unmined",
+    "abandon", "deadline", "wait_for_the_refuel",
 )  # fmt: skip
 LENGTH_MAX: Final = 24
 ROUNDS_MAX: Final = 20
@@ -107,7 +107,7 @@ class SwapSchedule:
     async def address(self) -> None:
         await self.settler.requests(a_refund_address(self.number))
 
-    async def work_out(self) -> None:
+    async def start_refunds(self) -> None:
         self.settler.chain.base_fee = self.random.choice((10**9, 10**9, 10**10))
         await self.settler.start_refunds()
 

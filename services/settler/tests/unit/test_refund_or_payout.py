@@ -49,8 +49,8 @@ EXAMPLES: Final = 10 * settings().max_examples
 TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 STEPS: Final = (
-    "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "sign", "sign",
-    "mined", "final", "unmined", "abandon", "deadline", "requote", "requote",
+    "deposit", "deposit", "deposit", "reorg", "address", "start_refunds", "start_refunds",
+    "sign", "sign", "mined", "final", "unmined", "abandon", "deadline", "requote", "requote",
     "wait_for_the_refuel",
 )  # fmt: skip
 # The quoter's answers: the same, a little less, a lot less, or a refusal.
@@ -134,7 +134,7 @@ class SwapSchedule:
     def address(self, _: int) -> None:
         self.apply(set_refund_address(self.swap, USER, at=NOON))
 
-    def work_out(self, number: int) -> None:
+    def start_refunds(self, number: int) -> None:
         due, self.due = self.due, []
         for leg in due:
             id, cost = refund_id_of(self.swap, leg), COSTS[number % len(COSTS)]
@@ -220,7 +220,7 @@ class SwapSchedule:
         """Run all steps until nothing is due or in flight."""
         for _ in range(ROUNDS_MAX):
             self.take_step("requote", 0)
-            self.take_step("work_out", 0)
+            self.take_step("start_refunds", 0)
             self.take_step("wait_for_the_refuel", 0)
             for number in range(len(self.swap.intents)):
                 self.take_step("sign", number)

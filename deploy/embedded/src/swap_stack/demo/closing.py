@@ -19,13 +19,13 @@ HEADINGS = {
     "sent back": 6, "took": 6, "webhooks": 8,
 }  # fmt: skip
 WIDE = 110  # columns, from which on nothing has to be folded
-DIGITS = 5  # of an amount, after the point
+DIGITS = 5  # of an amount: after the point, or significant ones of a refund
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
 def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
     """Print one row per swap: how it was funded, and how it ended."""
-    title = "Every method and every ending; the signature of every webhook is verified"
+    title = "Every method, every ending but failed; webhooks with a verified signature"
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=0, show_edge=False)
     for heading, width in HEADINGS.items():
         fixed = width if console.width < WIDE else None
@@ -50,7 +50,7 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
         f"{_short(whole(outcome.received_base_units, decimals))} {journey.destination_token}",
         f"{back:.{DIGITS}g} {journey.source_token}" if back else "",
         f"{outcome.duration.total_seconds():.1f} s",
-        "" if journey.is_short_lived else str(verified),
+        "" if journey.is_short_lived else str(verified),  # a short-lived app has no webhook
     )
 
 
@@ -60,7 +60,7 @@ def _ending(swap: Mapping[str, Any]) -> str:
 
 
 def _short(amount: str) -> str:
-    """Return an amount with the digits that a table has room for, cut off."""
+    """Return an amount, cut off and not rounded, with the digits that a table shows."""
     coins, point, rest = amount.partition(".")
     return f"{coins}{point}{rest[:DIGITS]}"
 

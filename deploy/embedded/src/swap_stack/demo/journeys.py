@@ -1,4 +1,4 @@
-"""The swaps of the demonstration: one of each method, and one of each ending."""
+"""The swaps of the demonstration: each method, and each ending but `failed`."""
 
 from __future__ import annotations
 

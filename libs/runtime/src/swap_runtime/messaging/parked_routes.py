@@ -18,7 +18,7 @@ from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.operators.paging import (
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_number,
     read_place,
@@ -161,7 +161,7 @@ class ParkedRoutes:
             log.warning(fact, parked_id=parked_id)
         return bool(changed)
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def _list(self, request: Request) -> Response:
         query, limit = request.query_params, read_limit(request, largest=LIMIT)
         place = read_place(request, read_query_number)

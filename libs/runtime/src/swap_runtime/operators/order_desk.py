@@ -26,7 +26,7 @@ from swap_runtime.operators.operator_log import (
 )
 from swap_runtime.operators.paging import (
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_number,
     read_place,
@@ -217,7 +217,7 @@ class OrderDesk:
         except ValueError:
             return None
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def _list_proposals(self, request: Request) -> Response:
         """Answer the open ones, of one `action` where it is named, the oldest first."""
         limit = read_limit(request, largest=LISTED_MAX)

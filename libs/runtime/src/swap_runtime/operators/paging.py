@@ -1,7 +1,7 @@
 """Pages of the lists that operators read below `/admin`.
 
 A page is named by `limit` and by the place after which it begins. `next` in the answer is the place
-of the following page, and null on the last one. Filters and the limit are given again with it.
+of the following page, and null on the last one. The client repeats the filters and the limit.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Row = TypeVar("Row")
 Read = Callable[[Any, Request], Awaitable[Response]]
 
 
-class WrongPlace(ValueError):
-    """A request names no place in a list. The text is shown to the operator."""
+class WrongQuery(ValueError):
+    """The query of a list has a wrong value. The text is shown to the operator."""
 
 
 def read_limit(request: Request, *, largest: int = LISTED_MAX) -> int:
     """Return how many rows a page has.
 
-    :raises WrongPlace: when it is no number.
+    :raises WrongQuery: when it is no number.
     """
     limit = read_query_number(request, "limit")
     return largest if limit is None else min(max(limit, 1), largest)
@@ -38,14 +38,14 @@ def read_limit(request: Request, *, largest: int = LISTED_MAX) -> int:
 
 def read_query_number(request: Request, name: str) -> int | None:
     """
-    :raises WrongPlace: when it is no number, or too large for a row.
+    :raises WrongQuery: when it is no number, or too large for a row.
     """
     text = request.query_params.get(name, "")
     if not text:
         return None
     number = read_number(text)
     if number is None:
-        raise WrongPlace(f"{name} is a number")
+        raise WrongQuery(f"{name} must be a number of at most {DIGITS_MAX} digits")
     return number
 
 
@@ -57,29 +57,30 @@ def read_number(text: str) -> int | None:
 
 def read_query_moment(request: Request, name: str) -> datetime | None:
     """
-    :raises WrongPlace: when it is no time with a zone.
+    :raises WrongQuery: when it is no time with a zone.
     """
     text = request.query_params.get(name, "")
     if not text:
         return None
     try:
         moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            raise WrongPlace(f"{name} is a time with a zone")
-        return moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # before the year 1 in UTC
-        raise WrongPlace(f"{name} is a time with a zone") from error
+        in_utc = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # outside the years 1 to 9999 in UTC
+        raise WrongQuery(f"{name} must be a time with a zone") from error
+    if moment.tzinfo is None:
+        raise WrongQuery(f"{name} must be a time with a zone")
+    return in_utc
 
 
 def read_query_uuid(request: Request, name: str) -> UUID | None:
     """
-    :raises WrongPlace: when it is no id.
+    :raises WrongQuery: when it is no id.
     """
     text = request.query_params.get(name, "")
     try:
         return UUID(text) if text else None
     except ValueError as error:
-        raise WrongPlace(f"{name} is an id") from error
+        raise WrongQuery(f"{name} must be an id") from error
 
 
 def read_place(
@@ -88,13 +89,13 @@ def read_place(
     """Return `after_at` and `after_id`, the place in a list by time; None on its first page.
 
     :param read_id: reads the id of the list's rows.
-    :raises WrongPlace: when one of them is wrong or missing.
+    :raises WrongQuery: when one of them is wrong or missing.
     """
     at, id = read_query_moment(request, "after_at"), read_id(request, "after_id")
     if at is None and id is None:
         return None
     if at is None or id is None:
-        raise WrongPlace("after_at and after_id are one place")
+        raise WrongQuery("after_at and after_id are one place")
     return at, id
 
 
@@ -105,28 +106,28 @@ def answer_page(
     limit: int,
     show: Callable[[Row], Mapping[str, Any]],
     place: Callable[[Row], Mapping[str, str]],
-    beside: Mapping[str, Any] | None = None,
+    further_members: Mapping[str, Any] | None = None,
 ) -> Response:
     """Answer a page.
 
     :param found: up to one row more than the page has, which says that more follow.
     :param place: the query that names the place of a row.
-    :param beside: what else the answer has, on each page.
+    :param further_members: of the answer, on each page.
     """
     rows = found[:limit]
     following = place(rows[-1]) if len(found) > limit else None
     shown = [show(row) for row in rows]
-    return JSONResponse({**(beside or {}), name: shown, "next": following})
+    return JSONResponse({**(further_members or {}), name: shown, "next": following})
 
 
-def answers_wrong_places(read: Read) -> Read:
-    """Answer a request for a wrong place in a list with 400 and the words."""
+def answers_wrong_queries(read: Read) -> Read:
+    """Answer a wrong query of a list with 400 and the text of the error."""
 
     @wraps(read)
     async def answered(self: Any, request: Request) -> Response:
         try:
             return await read(self, request)
-        except WrongPlace as error:
+        except WrongQuery as error:
             return JSONResponse({"error": str(error)}, status_code=400)
 
     return answered

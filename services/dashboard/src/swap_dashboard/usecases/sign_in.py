@@ -1,4 +1,4 @@
-"""Signs a user in, by a password or by a link."""
+"""Signs a user in by a password or a link, and finishes every sign-in, also one by a provider."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ RECOVERY_CODES_ALONE: Final = "Codes of a device cannot be checked now. Use a re
 
 
 class SignInRefused(Exception):
-    """The same for an unknown email and for a wrong password.
+    """Raised alike for an unknown email and for a wrong password.
 
-    A text names the alternative; without one, the input is wrong.
+    A text says what to do instead; without one, the page has its own text.
     """
 
 
@@ -49,7 +49,7 @@ class SignInStep:
 
     session: str = ""
     pending: str = ""
-    notice: str | None = None  # needed to enter a code
+    notice: str | None = None  # shown above the field for the code
 
 
 class FinishSignIn:
@@ -165,7 +165,7 @@ class SignInByLink:
 
         :raises SignInRefused: when it is unknown, taken or expired.
         """
-        # Read before the link is taken: a replaced password ends the account's links.
+        # Read first: after a later change of the password, the link or the session is refused.
         email = await self.email_of(link)
         account = None if email is None else await self._accounts.find(email)
         owner_id = await self._links.take(hash_token(link), self._clock())

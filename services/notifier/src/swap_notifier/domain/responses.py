@@ -12,7 +12,7 @@ BODY_BYTES_MAX: Final = 4096
 HEADERS_MAX: Final = 32
 HEADER_NAME_MAX: Final = 64
 HEADER_VALUE_MAX: Final = 256
-# Sessions and challenges of the receiver are no facts about a delivery.
+# Cookies and authentication data of the receiver are secrets.
 SECRET_HEADERS: Final = frozenset({"set-cookie", "set-cookie2", "authentication-info"})
 PLAIN: Final = ("", "identity")
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"

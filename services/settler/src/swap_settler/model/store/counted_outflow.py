@@ -1,4 +1,4 @@
-"""Gives back what a cap counted for a payment that is proven not to have been made."""
+"""Stops counting payments under caps when they are proven not to have been made."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Final
 from swap_runtime.postgres.database import Transaction
 from swap_runtime.postgres.sql import sql
 
-# Counting and giving back lock the caps in the same order.
+# Counting and its reversal lock the caps in the same order.
 LOCK_COUNTED: Final = sql("""
-SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
+SELECT cap.id FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
     SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))
 ORDER BY cap.id FOR UPDATE
 """)
+# `until` is the end of a slice of `outflow_spent`.
 RELEASE_OUTFLOW: Final = sql("""
 WITH gone AS (DELETE FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))
     RETURNING cap_id, until, amount)
@@ -24,6 +25,9 @@ WHERE (outflow_spent.cap_id, outflow_spent.until) = (back.cap_id, back.until)
 
 
 def release_outflow(connection: Transaction, ids: Sequence[object]) -> None:
-    """Count payments no longer that are proven not to have left. After the accounts are locked."""
+    """Stop counting payments that are proven not to have left.
+
+    Call it after the accounts are locked.
+    """
     connection.post(LOCK_COUNTED, {"ids": ids})
     connection.post(RELEASE_OUTFLOW, {"ids": ids})

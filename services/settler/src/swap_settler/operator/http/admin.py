@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.paging import (
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_number,
     read_place,
@@ -47,7 +47,7 @@ class Admin:
             return JSONResponse({"error": "no such swap"}, status_code=404)
         return JSONResponse(record)
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def claimable(self, request: Request) -> Response:
         """Answer `GET /admin/claimable`."""
         limit, after = read_limit(request), read_query_number(request, "after")
@@ -62,7 +62,7 @@ class Admin:
             return JSONResponse({"error": "nothing is left of this balance"}, status_code=404)
         return JSONResponse({"claimable": found})
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def stuck(self, request: Request) -> Response:
         """Answer `GET /admin/stuck`."""
         limit = read_limit(request)

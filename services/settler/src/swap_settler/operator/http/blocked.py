@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
-    WrongPlace,
+    WrongQuery,
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
 )
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
@@ -42,13 +42,13 @@ class BlockedAdmin:
     def __init__(self, manage_blocked_addresses: ManageBlockedAddresses) -> None:
         self._manage_blocked_addresses = manage_blocked_addresses
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def list_all(self, request: Request) -> Response:
         """Answer `GET /admin/blocked`."""
         query, limit = request.query_params, read_limit(request, largest=LISTED_MAX)
         after = query.get("after_address", ""), query.get("after_network", "")
         if after[1] and not after[0]:  # a block on all networks has no network
-            raise WrongPlace("after_network is the place of an after_address")
+            raise WrongQuery("after_network is the place of an after_address")
         found = await self._manage_blocked_addresses.list_all(after=after, limit=limit + 1)
         return answer_page("blocked", found, limit=limit, show=_shown, place=_place)
 

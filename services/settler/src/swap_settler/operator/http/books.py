@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from swap_domain.catalogue import Catalogue
 from swap_runtime.operators.paging import (
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_place,
     read_query_number,
@@ -74,7 +74,7 @@ class BooksAdmin:
             }
         )
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def accounts(self, request: Request) -> Response:
         """Answer `GET /admin/balances/accounts`: a `side` of the cover of an asset."""
         query, limit = request.query_params, read_limit(request)
@@ -90,7 +90,7 @@ class BooksAdmin:
         )
         return answer_page("accounts", found, limit=limit, show=_shown_account, place=_place)
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def waiting(self, request: Request) -> Response:
         """Answer `GET /admin/balances/waiting`: the backlog of one `kind` on a network."""
         query, limit = request.query_params, read_limit(request)
@@ -106,7 +106,7 @@ class BooksAdmin:
         )
         return answer_page("waiting", found, limit=limit, show=_shown_item, place=_item_place)
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def losses(self, request: Request) -> Response:
         """Answer `GET /admin/losses`: the budgets, and a page of entries."""
         limit = read_limit(request)
@@ -121,7 +121,7 @@ class BooksAdmin:
             limit=limit,
             show=_shown_entry,
             place=_entry_place,
-            beside={"span_seconds": span_seconds, "networks": networks},
+            further_members={"span_seconds": span_seconds, "networks": networks},
         )
 
     async def invariants(self, _: Request) -> Response:

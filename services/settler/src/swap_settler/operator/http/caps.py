@@ -16,7 +16,7 @@ from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
     LISTED_MAX,
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_number,
     read_place,
@@ -165,7 +165,7 @@ class CapAdmin:
             raise Refused(CAP_CHANGED)
         return order.bound_to(form, present=present)
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def list_queued(self, request: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""
         place = read_place(request, read_query_number)

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_number,
     read_query_number,
@@ -26,7 +26,7 @@ class FeeAdmin:
     def __init__(self, pay_partner_fees: PayPartnerFees) -> None:
         self._pay_partner_fees = pay_partner_fees
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def list_all(self, request: Request) -> Response:
         """Answer `GET /admin/fees`."""
         limit, after = read_limit(request), read_query_number(request, "after")

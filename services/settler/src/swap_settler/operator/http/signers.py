@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response
 from swap_runtime.clock import Clock
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
-    WrongPlace,
+    WrongQuery,
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_query_number,
     read_query_uuid,
@@ -64,7 +64,7 @@ class SignerAdmin:
         signers = [self._shown(signer) for signer in await self._list_signers()]
         return JSONResponse({"signers": signers})
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def open_nonces(self, request: Request) -> Response:
         """Answer `GET /admin/signers/{network}/{address}/nonces`."""
         limit = read_limit(request)
@@ -130,13 +130,13 @@ class SignerAdmin:
 
 def _read_place(request: Request) -> NoncePlace | None:
     """
-    :raises WrongPlace: when the nonce or the payment is wrong or missing.
+    :raises WrongQuery: when the nonce or the payment is wrong or missing.
     """
     nonce, intent_id = read_query_number(request, "after"), read_query_uuid(request, "after_id")
     if nonce is None and intent_id is None:
         return None
     if nonce is None or intent_id is None:
-        raise WrongPlace("after and after_id are one place")
+        raise WrongQuery("after and after_id are one place")
     return NoncePlace(nonce, intent_id)
 
 
