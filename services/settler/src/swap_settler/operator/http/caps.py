@@ -89,7 +89,7 @@ class CapAdmin:
         """Answer `GET /admin/caps`."""
         return _shown(await self._manage_caps.list_all())
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def spent(self, request: Request) -> Response:
         """Answer `GET /admin/caps/{id}/spent`: what the cap's number is made of."""
         id, limit = read_number(request.path_params["id"]), read_limit(request)
@@ -109,7 +109,7 @@ class CapAdmin:
             limit=limit,
             show=_shown_counted,
             place=_counted_place,
-            beside={"cap": _shown_cap(cap)},
+            further_members={"cap": _shown_cap(cap)},
         )
 
     @answers_wrong_forms

@@ -14,7 +14,7 @@ from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
     answer_page,
-    answers_wrong_places,
+    answers_wrong_queries,
     read_limit,
     read_place,
     read_query_uuid,
@@ -114,7 +114,7 @@ class RecoveryAdmin:
             }
         )
 
-    @answers_wrong_places
+    @answers_wrong_queries
     async def held(self, request: Request) -> Response:
         """Answer `GET /admin/recovery/held`: what the number of held payments is made of."""
         limit, place = read_limit(request), read_place(request, read_query_uuid)
