@@ -22,8 +22,8 @@ from services.settler.tests.integration.test_recovery_ends import (
     began,
     is_held,
     keep_on,
-    proven,
     statuses,
+    try_to_end,
 )
 from services.settler.tests.lane_harness import (
     NOW,
@@ -125,7 +125,7 @@ async def test_p6_a_deposit_of_a_lost_swap_is_not_paid_out_again(
     await world.settle(a_deposit(7))
     await Watcher(world).report()
     await fence(world)
-    assert await proven(watcher, world)
+    assert await try_to_end(watcher, world)
     [retained] = await finishing(world).list_retained()
     [lost] = await finishing(world).list_forgotten(await began(world))
     assert (retained.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
@@ -154,7 +154,7 @@ async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: 
     await world.settle(a_deposit(7, state="seen"))
     await Watcher(world).report()
     await fence(world)
-    assert await proven(watcher, world)
+    assert await try_to_end(watcher, world)
 
     [retained] = await finishing(world).list_retained()
     assert (retained.deposit_id, retained.kind) == (a_deposit(7).body.deposit_id, "deposit")
@@ -189,10 +189,10 @@ async def test_p6_late_coins_that_are_split_otherwise_stay_held(
     """Their refund was lost, and has the id of a deposit that is not read again."""
     late = await late_coins_of_a_restore(world, source_world)
 
-    assert not await proven(watcher, world, source_world)  # more coins may be there
+    assert not await try_to_end(watcher, world, source_world)  # more coins may be there
     counted = await began(world) + timedelta(hours=1)
     await followed(watcher, address_of(1), counted_time=counted)
-    assert await proven(watcher, world, source_world)
+    assert await try_to_end(watcher, world, source_world)
 
     retained = await finishing(world).list_retained()
     assert late.body.deposit_id in [one.deposit_id for one in retained]

@@ -19,8 +19,8 @@ from services.settler.tests.integration.test_recovery_ends import (
     OPERATOR_ORDER,
     is_held,
     keep_on,
-    proven,
     statuses,
+    try_to_end,
 )
 from services.settler.tests.lane_harness import (
     DESTINATION,
@@ -72,7 +72,7 @@ async def recovered(watcher: Engine, *worlds: World) -> None:
     for side in worlds:
         await Watcher(side).report()
         await fence(side)
-    assert await proven(watcher, *worlds)
+    assert await try_to_end(watcher, *worlds)
 
 
 async def requested(world: World, number: int = 1, *, can_refund: bool = True) -> None:
