@@ -23,8 +23,9 @@ NEVER_HERE = (
     "every network here offers deposit addresses",
 )
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-@pytest.mark.timeout(300)
+
 def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> None:
     report = tmp_path / "conformance.md"
     # Every key is sent in the header of existing clients, which must work unchanged.
@@ -47,7 +48,6 @@ def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> N
     assert [line for line in skipped if not line.rstrip(" |").endswith(NEVER_HERE)] == []
 
 
-@pytest.mark.timeout(300)
 def test_a_key_of_the_sandbox_is_all_that_the_suite_needs(stack: Stack) -> None:
     [key] = [p["api_key"] for p in stack.description["partners"] if p["name"] == "sandbox"]
     options = {

@@ -45,6 +45,7 @@ def may_be_left_out() -> bool:
 
 
 pytestmark = [
+    pytest.mark.slow,  # a broker on the JVM starts, and starts again
     pytest.mark.connected,
     pytest.mark.timeout(180),
     pytest.mark.skipif(may_be_left_out(), reason="Apache Kafka cannot run here"),
