@@ -118,7 +118,11 @@ class ApiGroup(ServiceGroup):
         default=timedelta(milliseconds=500),
         description="How late swaps are refused whose payouts an operator has stopped",
     )
-    quoter_timeout: timedelta = timedelta(milliseconds=800)
+    quoter_timeout: timedelta = Field(
+        # Processes that start on the same machine have delayed answers by more than 0.8 s.
+        default=timedelta(seconds=2),
+        description="How long the quoter may take to answer; then creates and quotes are refused",
+    )
     request_log_retention: timedelta = Field(
         default=timedelta(days=7),
         ge=timedelta(0),

@@ -87,8 +87,8 @@ def form_refused(path: str) -> None:
     FORMS_REFUSED.inc()
 
 
-def api_unavailable(path: str, error: Exception) -> None:
-    log.warning("the api does not answer", path=path, error=type(error).__name__)
+def api_unavailable(path: str, reason: str) -> None:
+    log.warning("the api does not answer", path=path, reason=reason)
     API_UNAVAILABLE.inc()
 
 

@@ -37,8 +37,7 @@ async def request(
     try:
         return await client.request(method, path, **options)
     except httpx.HTTPError as error:
-        observe.api_unavailable(path, error)
-        raise ApiUnavailable(type(error).__name__) from error
+        raise _unavailable(path, type(error).__name__) from error
 
 
 async def stream_events(
@@ -62,8 +61,7 @@ async def stream_events(
             async for piece in answer.aiter_raw():
                 yield piece
     except httpx.HTTPError as error:
-        observe.api_unavailable(path, error)
-        raise ApiUnavailable(type(error).__name__) from error
+        raise _unavailable(path, type(error).__name__) from error
 
 
 def data_of(answer: httpx.Response) -> Any:
@@ -74,10 +72,15 @@ def data_of(answer: httpx.Response) -> Any:
     try:
         content = orjson.loads(answer.content)
     except orjson.JSONDecodeError:
-        raise ApiUnavailable(f"the api answered {answer.status_code} and no JSON") from None
+        raise _unavailable(answer.url.path, f"{answer.status_code} and no JSON") from None
     error = content.get("error")
     if error is None:
         return content.get("data")
     if answer.status_code >= UNAVAILABLE:
-        raise ApiUnavailable(str(error["code"]))
+        raise _unavailable(answer.url.path, str(error["code"]))
     raise ApiRefused(answer.status_code, error["code"], error["message"], error["metadata"])
+
+
+def _unavailable(path: str, reason: str) -> ApiUnavailable:
+    observe.api_unavailable(path, reason)
+    return ApiUnavailable(reason)

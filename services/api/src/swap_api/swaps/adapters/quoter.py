@@ -31,14 +31,13 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import forbid_open_transaction
 from swap_runtime.telemetry import tracing
 
-ANSWER_SECONDS: Final = 0.8
 REQUESTS_MAX: Final = 2  # for quotes at a time: one is on its way while the next gathers
 Answer = TypeVar("Answer", bound=BaseModel)
 TracedQuestion = tuple[QuoteQuestion, tracing.Position | None]  # with the caller's span
 
 
 class HttpPricing:
-    def __init__(self, url: str, *, answer_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, url: str, *, answer_seconds: float) -> None:
         self._url = url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
         self._session: aiohttp.ClientSession | None = None
@@ -95,7 +94,7 @@ class HttpPricing:
                 async with session.request(method, url, data=body, headers=headers) as response:
                     status, content = response.status, await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unavailable("quoter") from error
+            raise Unavailable(f"quoter: {type(error).__name__}") from error
         try:
             if status == HTTPStatus.OK:
                 return answer.model_validate_json(content)
