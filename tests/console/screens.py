@@ -45,6 +45,7 @@ SINGLE: Final = (
     Screen("approval", "/approvals/{service}/{proposal}", visitor="ben"),
     Screen("approval-own", "/approvals/{service}/{proposal}", visitor=ANN),
     Screen("claimable", "/claimables/{claimable}", visitor=ANN),
+    Screen("deposit", "/deposits/{deposit}", visitor=ANN),
     Screen("queued", "/payments/queue/{queued}", visitor=ANN),
     Screen("fee", "/payments/fees/{fee}", visitor=ANN),
     Screen("stop", "/stops/lift", "?kind=signing&network={network}", visitor=ANN),

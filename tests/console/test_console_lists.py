@@ -32,6 +32,7 @@ from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
+from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_losses import ListLosses
@@ -152,6 +153,7 @@ def reads_of(world: World) -> list[AdminRoute]:
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
     admin = Admin(
         inspect_swaps=InspectSwaps(records),
+        inspect_deposits=InspectDeposits(records),
         list_claimable=ListClaimable(records),
         list_stuck=ListStuck(PostgresDwelling(engine, networks=networks), dwell, clock=utc_now),
     )
@@ -183,6 +185,7 @@ def reads_of(world: World) -> list[AdminRoute]:
         AdminRoute("GET", "/balances/waiting", books.waiting),
         AdminRoute("GET", "/losses", books.losses),
         AdminRoute("GET", "/swaps/{id}", admin.swap),
+        AdminRoute("GET", "/deposits/{id}", admin.deposit),
         AdminRoute("GET", "/stuck", admin.stuck),
         AdminRoute("GET", "/claimable", admin.claimable),
         AdminRoute("GET", "/claimable/{id}", admin.one_claimable),

@@ -89,6 +89,8 @@ async def site(services: Services) -> AsyncIterator[Site]:
         "claimable": await services.receive_without_swap(95),
         "swap": str(await services.scalar(PAID)),
     }
+    found = services.call("vic", f"/claimable/{ids['claimable']}")["claimable"]
+    ids["deposit"] = found["deposit_id"]
     await services.park("not JSON", value=b"\xff\x00 no document")
     services.call("ann", "/payouts/stop", {"network": "BASE_DEVNET", **why})
     lifted = services.call("ann", "/payouts/go", {"network": "BASE_DEVNET", **why})

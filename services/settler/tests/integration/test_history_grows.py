@@ -218,6 +218,8 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "partner_fees.PAID": OF_APP,
     "records.FIND_CLAIMABLE": {"id": 1},
     "records.SWAP": {"id": SWAPS[-1]},
+    "records.DEPOSIT": {"id": ids("nobodys", REQUESTED)[-1]},
+    "records.DEPOSIT_LEDGER": {"id": ids("deposit", REQUESTED)[-1], "funding_keys": ["funded/1/1"]},
     "signers.OPEN_NONCES": {"after": 0, "after_id": UUID(int=0), "no_id": UUID(int=0)},
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
     **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
@@ -330,6 +332,8 @@ BOOKED: Final = Question(
     ),
 )
 
+# Dicts of statements about one row, and the row.
+OF_ONE: Final = {"PARTS": SWAPS[-1], "DEPOSIT_PARTS": ids("nobodys", REQUESTED)[-1]}
 # They are not urgent: an operator requests them, one at a time.
 EXCUSED: Final = frozenset(
     {"partner_fees.PAID", "records.CLAIMABLE", "backlogs.ACCOUNTS", "caps.COUNTED"}
@@ -340,7 +344,11 @@ async def questions(engine: Engine) -> Mapping[str, Question]:
     """Return every statement by name, with its parameters for the open swaps."""
     questions = {"booking": BOOKED}
     for module in MODULES:
-        of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
+        of = {
+            f"{parts} {name}": part
+            for parts in OF_ONE
+            for name, part in getattr(module, parts, {}).items()
+        }
         for name, statement in {**vars(module), **of, **_loadings(module)}.items():
             full = f"{module.__name__.rpartition('.')[2]}.{name}"
             if not isinstance(statement, Statement) or full in INSERTIONS | BOOKING | EXCUSED:
@@ -348,8 +356,8 @@ async def questions(engine: Engine) -> Mapping[str, Question]:
             values: Mapping[str, Any] = {**USUAL, **SPECIAL.get(full, {})}
             if full in GIVEN_ROWS:
                 values = await _rows(engine, GIVEN_ROWS[full], statement.names)
-            elif name.startswith("PARTS"):
-                values = {"id": SWAPS[-1]}
+            elif (parts := name.partition(" ")[0]) in OF_ONE:
+                values = {"id": OF_ONE[parts]}
             questions[full] = Question(statement, values, PAGES.get(full, AT_MOST), ROWS.get(full))
     return questions
 

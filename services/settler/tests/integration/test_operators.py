@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 
 from services.settler.tests.factories import (
+    OWNER,
     PAYOUT,
     REQUESTED,
     a_deposit_message,
@@ -17,11 +18,13 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settler_harness import Settler
+from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
 from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.store.records import PostgresRecords
+from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_stuck import ListStuck
@@ -37,11 +40,13 @@ def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
     admin = Admin(
         inspect_swaps=InspectSwaps(records),
+        inspect_deposits=InspectDeposits(records),
         list_claimable=ListClaimable(records),
         list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell, clock=utc_now),
     )
     return client_of(
         get("/admin/swaps/{id}", admin.swap),
+        get("/admin/deposits/{id}", admin.deposit),
         get("/admin/claimable", admin.claimable),
         get("/admin/claimable/{id}", admin.one_claimable),
         get("/admin/stuck", admin.stuck),
@@ -80,6 +85,46 @@ async def test_swap_is_shown_with_its_intents_attempts_and_ledger(engine: Engine
 async def test_explains_an_invalid_swap_id(engine: Engine, id: str, status: int) -> None:
     async with client(engine) as http:
         assert (await http.get(f"/admin/swaps/{id}")).status == status
+
+
+async def test_deposit_is_shown_with_its_ledger_and_balance(engine: Engine) -> None:
+    run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+    await run.requests(a_request())
+    of_swap, without = a_deposit_message(), a_deposit_message(number=99, units=5)
+    funding = a_deposit_message(
+        number=None, units=8, kind="native_received", token=NATIVE, from_address=OWNER
+    )
+    await run.deposits(of_swap, without, funding)
+
+    async with client(engine) as http:
+        shown = await (await http.get(f"/admin/deposits/{without.body.deposit_id}")).json()
+        own = await (await http.get(f"/admin/deposits/{of_swap.body.deposit_id}")).json()
+        funded = await (await http.get(f"/admin/deposits/{funding.body.deposit_id}")).json()
+        claimable = (await (await http.get("/admin/claimable")).json())["claimable"]
+
+    [balance] = [one for one in claimable if one["deposit_id"] == shown["deposit"]["id"]]
+    assert (shown["deposit"]["swap_id"], shown["deposit"]["base_units"]) == (None, "5")
+    assert [(one["kind"], one["account"], one["base_units"]) for one in shown["ledger"]] == [
+        ("suspended", "custody", "5"),
+        ("suspended", "suspense", "-5"),
+    ]
+    assert [(one["id"], one["base_units"]) for one in shown["balances"]] == [(balance["id"], "5")]
+    assert shown["payments"] == own["payments"] == own["balances"] == []
+    assert own["deposit"]["swap_id"] == str(swap_id(7))
+    assert {one["kind"] for one in own["ledger"]} == {"credited"}
+    assert sum(int(one["base_units"]) for one in own["ledger"]) == 0
+    assert [(one["kind"], one["account"], one["base_units"]) for one in funded["ledger"]] == [
+        ("funded", "custody", "8"),
+        ("funded", "equity", "-8"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("id", "status"), [("nonsense", 400), ("00000000-0000-0000-0000-000000000009", 404)]
+)
+async def test_explains_an_invalid_deposit_id(engine: Engine, id: str, status: int) -> None:
+    async with client(engine) as http:
+        assert (await http.get(f"/admin/deposits/{id}")).status == status
 
 
 async def test_lists_what_waits_for_its_owner(engine: Engine) -> None:

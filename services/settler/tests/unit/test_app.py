@@ -58,6 +58,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/swaps/{id}"),
         ("GET", "/claimable"),
         ("GET", "/claimable/{id}"),
+        ("GET", "/deposits/{id}"),
         ("GET", "/fees"),
         ("GET", "/fees/{id}"),
         ("POST", "/fees/{id}/pay"),

@@ -17,6 +17,7 @@ from swap_dashboard.console.http.blocked import BlockedPages
 from swap_dashboard.console.http.books import BookPages
 from swap_dashboard.console.http.caps import CapPages
 from swap_dashboard.console.http.claims import ClaimPages
+from swap_dashboard.console.http.deposits import DepositPages
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.log import LogPages
 from swap_dashboard.console.http.orders import Orders
@@ -110,6 +111,7 @@ def build_parts(group: ConsoleGroup, services: Services, *, clock: Clock) -> Par
         SwapPages(layout, visitors),
         ParkedPages(layout, visitors, orders),
         ClaimPages(layout, visitors, orders),
+        DepositPages(layout, visitors),
         RescuePages(layout, visitors, orders),
         PaymentPages(layout, visitors, orders),
         BookPages(layout, visitors),

@@ -51,6 +51,7 @@ from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.operator.usecases.close_networks import CloseNetworks
 from swap_settler.operator.usecases.guard_losses import GuardLosses
+from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_losses import ListLosses
@@ -126,10 +127,12 @@ def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) 
     service.every("report-backlogs", BACKLOG_INTERVAL, report_backlogs)
     admin = Admin(
         inspect_swaps=InspectSwaps(records),
+        inspect_deposits=InspectDeposits(records),
         list_claimable=ListClaimable(records),
         list_stuck=list_stuck,
     )
     service.admin("GET", "/swaps/{id}", admin.swap)
+    service.admin("GET", "/deposits/{id}", admin.deposit)
     service.admin("GET", "/claimable", admin.claimable)
     service.admin("GET", "/claimable/{id}", admin.one_claimable)
     service.admin("GET", "/stuck", admin.stuck)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
+from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.orders import find_row
 from swap_dashboard.console.http.paging import next_page, page_query
@@ -140,7 +141,7 @@ class BookPages(ConsolePages):
         rows = [
             [
                 code(one["swap_id"], f"/swaps/{one['swap_id']}"),
-                code(one["deposit_id"]),
+                deposit_link(one["deposit_id"]),
                 moment(one["since"]),
             ]
             for one in content["waiting"]
@@ -255,7 +256,7 @@ def _account(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         plain(label(one["kind"])),
         replace(amount_of(units, one), href=href or of_swap),
         code(swap, of_swap),
-        code(one["deposit_id"]),
+        deposit_link(one["deposit_id"]),
         code(one["app_id"] or one["address"]),
     ]
 

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
+from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.orders import (
     OrderingPages,
     reason_of,
@@ -138,7 +139,7 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         plain(one["network"]),
         amount_of(units, one),
         code(one["swap_id"], f"/swaps/{one['swap_id']}"),
-        code(one["deposit_id"]),
+        deposit_link(one["deposit_id"]),
     ]
 
 
@@ -156,7 +157,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Amount", amount_of(units, one)),
         ("Base units", plain(one["base_units"])),
         ("Swap", code(one["swap_id"], f"/swaps/{one['swap_id']}")),
-        ("Deposit", code(one["deposit_id"])),
+        ("Deposit", deposit_link(one["deposit_id"])),
     ]
 
 

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
 from swap_dashboard.console.domain.units import Units
+from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.units import amount_of, read_units
@@ -177,7 +178,7 @@ def _held(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         plain(one["network"]),
         replace(amount, href=swap),
         code(one["swap_id"], swap),
-        code(one["deposit_id"]),
+        deposit_link(one["deposit_id"]),
         code(one["app_id"]),
     ]
 

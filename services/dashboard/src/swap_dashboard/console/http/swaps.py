@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
+from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.sign_in import to_id
@@ -54,6 +55,7 @@ SIDES: Final = {
     "fee_base_units": "source",
     "payout_base_units": "destination",
 }
+DEPOSIT_ONLY: Final = "is_booked"  # a field of deposits alone
 CODES: Final = ("_id", "_address", "_hash", "token", "signer")
 
 
@@ -140,6 +142,8 @@ def to_table(
 
 def _cell_of(row: Mapping[str, Any], name: str, units: Units, *, source: Mapping[str, Any]) -> Cell:
     """Return a value of a row: an amount and a token by the token's name."""
+    if name == "deposit_id" or (name == "id" and DEPOSIT_ONLY in row):
+        return deposit_link(row.get(name))
     value = row.get(name)
     if value is None or "network" not in row or "token" not in row:
         return _cell(name, value)

@@ -18,6 +18,7 @@ from swap_runtime.operators.paging import (
     read_query_number,
     read_query_uuid,
 )
+from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_stuck import ListStuck
@@ -29,11 +30,13 @@ class Admin:
         self,
         *,
         inspect_swaps: InspectSwaps,
+        inspect_deposits: InspectDeposits,
         list_claimable: ListClaimable,
         list_stuck: ListStuck,
     ) -> None:
         self._list_stuck = list_stuck
         self._inspect_swaps = inspect_swaps
+        self._inspect_deposits = inspect_deposits
         self._list_claimable = list_claimable
 
     async def swap(self, request: Request) -> Response:
@@ -45,6 +48,17 @@ class Admin:
         record = await self._inspect_swaps(swap_id)
         if record is None:
             return JSONResponse({"error": "no such swap"}, status_code=404)
+        return JSONResponse(record)
+
+    async def deposit(self, request: Request) -> Response:
+        """Answer `GET /admin/deposits/{id}`."""
+        try:
+            deposit_id = UUID(request.path_params["id"])
+        except ValueError:
+            return JSONResponse({"error": "not a deposit id"}, status_code=400)
+        record = await self._inspect_deposits(deposit_id)
+        if record is None:
+            return JSONResponse({"error": "no such deposit"}, status_code=404)
         return JSONResponse(record)
 
     @answers_wrong_queries

@@ -38,6 +38,45 @@ WHERE entry.swap_id = :id ORDER BY entry.at, entry.id, posting.n"""),
 SELECT kind, network, token, deposit_id, balance FROM account
 WHERE swap_id = :id AND balance <> 0 ORDER BY kind"""),
 }
+DEPOSIT: Final = sql("SELECT * FROM deposit WHERE id = :id")
+# Accounts of a deposit: without its swap, then on the swap's own leg of it.
+_ACCOUNTS_OF_DEPOSIT: Final = """
+SELECT account.* FROM deposit AS own JOIN account ON account.kind IN ('suspense', 'in_flight')
+    AND (account.network, account.token) = (own.network, own.token)
+    AND account.swap_id IS NULL AND account.deposit_id = own.id WHERE own.id = :id
+UNION ALL
+SELECT account.* FROM deposit AS own JOIN account
+    ON account.swap_id = own.swap_id AND account.deposit_id = own.id WHERE own.id = :id
+"""
+# What was booked on its accounts, and what has its id as the second part of its key
+# (model/ledger/ledger.py).
+DEPOSIT_LEDGER: Final = sql(f"""
+SELECT entry.kind, entry.at, entry.effective_block, account.kind AS account, account.network,
+       account.token, account.swap_id, posting.base_units
+FROM (SELECT transaction_id AS id FROM posting
+        JOIN ({_ACCOUNTS_OF_DEPOSIT}) AS of_it ON of_it.id = posting.account_id
+    UNION SELECT booked.id FROM deposit AS own JOIN ledger_transaction AS booked
+        ON booked.swap_id = own.swap_id
+            AND split_part(booked.dedupe_key, '/', 2) = CAST(own.id AS text)
+        WHERE own.id = :id
+    UNION SELECT id FROM ledger_transaction
+        WHERE dedupe_key = ANY(CAST(:funding_keys AS text[]))) AS found
+JOIN ledger_transaction AS entry ON entry.id = found.id
+JOIN posting ON posting.transaction_id = entry.id
+JOIN account ON account.id = posting.account_id
+ORDER BY entry.at, entry.id, posting.n""")
+DEPOSIT_PARTS: Final = {
+    "balances": sql(f"""
+SELECT id, kind, network, token, swap_id, -balance AS base_units
+FROM ({_ACCOUNTS_OF_DEPOSIT}) AS of_it WHERE balance <> 0 ORDER BY id"""),
+    "payments": sql("""
+SELECT kind, state, network, token, base_units, to_address, transaction_hash FROM (
+    SELECT * FROM intent WHERE kind = 'claim' AND state <> 'dead' AND deposit_id = :id
+    UNION
+    SELECT refund.* FROM deposit AS own JOIN intent AS refund ON refund.swap_id = own.swap_id
+        AND refund.deposit_id = own.id WHERE own.id = :id) AS of_it
+ORDER BY created_at, id"""),
+}
 _CLAIMABLE: Final = """
 SELECT id, kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
 WHERE kind IN ('claimable', 'suspense') AND balance <> 0
@@ -66,6 +105,18 @@ class PostgresRecords:
         parts = {name: await self._rows(part, id=swap_id) for name, part in PARTS.items()}
         return {"swap": swap[0], **parts}
 
+    async def find_deposit(self, deposit_id: UUID) -> Record | None:
+        """Return a deposit with the postings about it, its balances and the payments of it."""
+        deposit = await self._rows(DEPOSIT, id=deposit_id)
+        if not deposit:
+            return None
+        [record] = deposit
+        ledger = await self._rows(
+            DEPOSIT_LEDGER, id=deposit_id, funding_keys=_funding_keys(deposit_id, record["version"])
+        )
+        parts = {name: await self._rows(one, id=deposit_id) for name, one in DEPOSIT_PARTS.items()}
+        return {"deposit": record, "ledger": ledger, **parts}
+
     async def list_claimable(self, *, after: int, limit: int) -> Sequence[Record]:
         """Return the balances that wait for their owners, and those in suspense; oldest first.
 
@@ -81,6 +132,13 @@ class PostgresRecords:
     async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:
         async with reading(self._engine) as connection:
             return [_record(row) for row in await connection.execute(statement, values)]
+
+
+def _funding_keys(deposit_id: UUID, version: object) -> Sequence[str]:
+    """Return the keys of what the ledger has of a deposit by the Treasury's owner."""
+    assert isinstance(version, int)
+    versions = range(1, version + 1)
+    return [f"{kind}/{deposit_id}/{n}" for kind in ("funded", "unfunded") for n in versions]
 
 
 def _record(row: Row) -> Record:

@@ -1,0 +1,131 @@
+"""One deposit, of a swap or of none, with what was booked about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.units import Units
+from swap_dashboard.console.http.layout import ConsolePages
+from swap_dashboard.console.http.sign_in import to_id
+from swap_dashboard.console.http.units import amount_of, read_units, token_of
+from swap_dashboard.console.http.view import (
+    Cell,
+    Part,
+    Table,
+    View,
+    badge,
+    code,
+    label,
+    link,
+    moment,
+    number,
+    part_of,
+    plain,
+    whole,
+)
+from swap_dashboard.console.ports import ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+TONES: Final = {"seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"}
+CLAIMABLE: Final = ("claimable", "suspense")  # they have a page of their own
+BALANCES: Final = ("Balance", "Kind", ">Amount", "Swap")
+PAYMENTS: Final = ("Kind", "State", ">Amount", "To", "Transaction")
+LEDGER: Final = ("When", "Entry", ">Block", "Account", ">Amount", "Swap")
+
+
+class DepositPages(ConsolePages):
+    def routes(self) -> Sequence[BaseRoute]:
+        return [Route("/deposits/{id}", self.show)]
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        id = to_id(request.path_params["id"])
+        content, units = await asyncio.gather(
+            visitor.api.get(SETTLER, f"/deposits/{id}"), read_units(visitor.api)
+        )
+        balances = [_balance(one, units) for one in content["balances"]]
+        payments = [_payment(one, units) for one in content["payments"]]
+        ledger = [_posting(one, units) for one in content["ledger"]]
+        parts = [
+            Part("Deposit", facts=_facts(content["deposit"], units)),
+            Part("Balances", table=Table(BALANCES, balances, "Nothing is left of it by itself.")),
+            Part("Payments", table=Table(PAYMENTS, payments, "It was not paid or sent back.")),
+            Part("Ledger", table=Table(LEDGER, ledger, "Nothing is booked yet.")),
+        ]
+        crumbs = [("/claimables", "Claimables")]
+        view = View(title=f"Deposit {id}", crumbs=crumbs, parts=parts)
+        return self._layout.page(view, visitor, section="claimables")
+
+
+def deposit_link(id: str | None) -> Cell:
+    """Return a deposit's id with its page."""
+    return code(id, f"/deposits/{id}" if id else "")
+
+
+def _swap(one: Mapping[str, Any]) -> Cell:
+    return code(one["swap_id"], f"/swaps/{one['swap_id']}" if one["swap_id"] else "")
+
+
+def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    facts = [
+        ("State", badge(one["state"], TONES.get(one["state"], "quiet"))),
+        ("Swap", _swap(one)),
+        ("Amount", amount_of(units, one)),
+        ("Base units", plain(one["base_units"])),
+        ("Token", token_of(units, one)),
+        ("Contract", code(one["token"])),
+        ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
+        ("Method", plain(label(one["method"]))),
+        ("Transaction", code(one["transaction_hash"])),
+        ("Block", number(one["block_number"])),
+        ("Block hash", code(one["block_hash"])),
+        ("Mined", moment(one["block_time"])),
+        ("Confirmations that it needs", number(one["confirmations_required"])),
+        ("From", code(one["from_address"])),
+        ("To", code(one["to_address"])),
+        ("Number", number(one["sequence_number"])),
+        ("Memo", whole(one["memo"])),
+        ("Received here", moment(one["heard_at"])),
+    ]
+    if one["quarantine_reason"]:
+        facts.append(("Why it is quarantined", whole(one["quarantine_reason"])))
+    if one["attached_at"]:
+        facts += [
+            ("Attached", moment(one["attached_at"])),
+            ("By", plain(one["attached_by"])),
+            ("Because", whole(one["attached_because"])),
+        ]
+    return facts
+
+
+def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    href = f"/claimables/{one['id']}" if one["kind"] in CLAIMABLE else ""
+    name = link(f"#{one['id']}", href)
+    return [name, plain(label(one["kind"])), amount_of(units, one), _swap(one)]
+
+
+def _payment(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        plain(label(one["kind"])),
+        plain(one["state"]),
+        amount_of(units, one),
+        code(one["to_address"]),
+        code(one["transaction_hash"]),
+    ]
+
+
+def _posting(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        moment(one["at"]),
+        plain(label(one["kind"])),
+        number(one["effective_block"]),
+        plain(label(one["account"])),
+        amount_of(units, one),
+        _swap(one),
+    ]

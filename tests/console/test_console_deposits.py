@@ -1,0 +1,79 @@
+"""The page of a deposit, of a swap or of none, before a real ledger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+
+import pytest
+
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, World, a_deposit
+from tests.console.operated import ADDRESS, WITHOUT_SWAP, Browser, Console, only_settler
+from tests.console.test_console_lists import reads_of
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+DEPOSIT: Final = re.compile(r'href="(/deposits/[0-9a-f-]{36})"')
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+@pytest.fixture
+async def browser(world: World, database: Database) -> AsyncIterator[Browser]:
+    async with only_settler(world.engine, database, reads=reads_of(world), orders=()) as services:
+        console = Console(services, public_url=ADDRESS)
+        yield await console.sign_in_as("vic")
+        await console.http.close()
+
+
+def rows_of(page: str, title: str) -> list[str]:
+    """Return the rows of a part of a page."""
+    body = page.partition(f"{title}</h2>")[2].partition("</section>")[0]
+    return re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2], re.DOTALL)
+
+
+async def test_deposit_without_a_swap_leads_to_its_balance_and_postings(
+    world: World, browser: Browser
+) -> None:
+    message: Any = a_deposit(90, base_units="1234567890123456789", **WITHOUT_SWAP)
+    await world.settle(message)
+    claimables = (await browser.get("/claimables")).text
+    [path] = DEPOSIT.findall(claimables)
+    [balance] = set(re.findall(r'href="(/claimables/\d+)"', claimables))
+
+    page = (await browser.get(path)).text
+
+    assert path == f"/deposits/{message.body.deposit_id}"
+    assert f'href="{path}"' in (await browser.get(balance)).text
+    assert [f'href="{balance}"' in row for row in rows_of(page, "Balances")] == [True]
+    ledger = rows_of(page, "Ledger")
+    assert [re.findall(r'title="(-?[0-9.,]+) ETH"', row) for row in ledger] == [
+        ["1.234567890123456789"],
+        ["-1.234567890123456789"],
+    ]
+    for shown in (message.body.transaction_hash, message.body.to_address, "credited"):
+        assert str(shown) in page
+
+
+async def test_deposit_of_a_swap_is_linked_from_its_page(world: World, browser: Browser) -> None:
+    await world.confirmed_swaps(1)
+    [swap] = await world.rows("SELECT id FROM swap")
+    [path] = set(DEPOSIT.findall((await browser.get(f"/swaps/{swap.id}")).text))
+
+    page = (await browser.get(path)).text
+
+    assert f'href="/swaps/{swap.id}"' in page
+    assert rows_of(page, "Balances") == []
+    assert len(rows_of(page, "Ledger")) == 2
+
+
+@pytest.mark.parametrize("id", ["00000000-0000-0000-0000-000000000009", "none"])
+async def test_unknown_deposit_is_not_found(browser: Browser, id: str) -> None:
+    assert (await browser.get(f"/deposits/{id}")).status_code == 404
