@@ -266,9 +266,7 @@ async def test_blocked_address_is_looked_up(browser: Browser) -> None:
     assert "look up all networks" in of_one.text  # it is blocked on all of them
 
 
-async def test_spent_amount_of_a_cap_is_the_sum_of_its_payments(
-    browser: Browser, world: World
-) -> None:
+async def test_spent_amount_of_a_cap_links_to_its_payments(browser: Browser, world: World) -> None:
     page = (await browser.get("/caps")).text
     [(path, spent)] = SPENT.findall(page)
     [(one,)] = await world.rows("SELECT base_units FROM intent WHERE kind = 'output' LIMIT 1")

@@ -333,7 +333,7 @@ BOOKED: Final = Question(
 )
 
 # Dicts of statements about one row, and the row.
-OF_ONE: Final = {"PARTS": SWAPS[-1], "DEPOSIT_PARTS": ids("nobodys", REQUESTED)[-1]}
+OF_ONE: Final = {"PARTS": SWAPS[-1], "DEPOSIT_PARTS": ids("deposit", REQUESTED)[-1]}
 # They are not urgent: an operator requests them, one at a time.
 EXCUSED: Final = frozenset(
     {"partner_fees.PAID", "records.CLAIMABLE", "backlogs.ACCOUNTS", "caps.COUNTED"}

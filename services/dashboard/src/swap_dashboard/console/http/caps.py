@@ -93,11 +93,15 @@ class CapPages(OrderingPages):
         )
         cap = content["cap"]
         rows = [_counted(cap, one, units) for one in content["payments"]]
-        facts = [(name, cell) for name, cell in _facts(cap, units) if name in OF_SPENT]
+        facts = [
+            (name, replace(cell, href="") if name == "Spent" else cell)
+            for name, cell in _facts(cap, units)
+            if name in OF_SPENT
+        ]
         view = View(
             title=f"{_name(cap, units)}: spent",
-            about="Payments that count under the cap now: what was proven not to have left "
-            "counts no more.",
+            about="Payments that count under the cap now. "
+            "Payments that are proven not to have left no longer count.",
             crumbs=[("/caps", "Caps"), (_href(cap), _name(cap, units))],
             parts=[
                 Part("Cap", facts=facts),
@@ -255,7 +259,7 @@ def _spent(one: Mapping[str, Any], units: Units) -> Cell:
 
 def _counted(cap: Mapping[str, Any], one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     swap = f"/swaps/{one['swap_id']}" if one["swap_id"] else ""
-    counts = _limit_cell({**cap, "counts": one["units"]}, units, "counts")
+    counts = _limit_cell({**cap, "units": one["units"]}, units, "units")
     return [
         moment(one["counts_until"]),
         plain(label(one["kind"])),

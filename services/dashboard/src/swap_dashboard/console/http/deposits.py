@@ -33,6 +33,7 @@ from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
 TONES: Final = {"seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"}
+CLAIMABLES: Final = ("claimables", ("/claimables", "Claimables"))  # section, and page above
 CLAIMABLE: Final = ("claimable", "suspense")  # they have a page of their own
 BALANCES: Final = ("Balance", "Kind", ">Amount", "Swap")
 PAYMENTS: Final = ("Kind", "State", ">Amount", "To", "Transaction")
@@ -49,18 +50,20 @@ class DepositPages(ConsolePages):
         content, units = await asyncio.gather(
             visitor.api.get(SETTLER, f"/deposits/{id}"), read_units(visitor.api)
         )
+        swap = content["deposit"]["swap_id"]
+        none = "None of this deposit alone. Its swap has the others." if swap else "None."
         balances = [_balance(one, units) for one in content["balances"]]
         payments = [_payment(one, units) for one in content["payments"]]
         ledger = [_posting(one, units) for one in content["ledger"]]
         parts = [
             Part("Deposit", facts=_facts(content["deposit"], units)),
-            Part("Balances", table=Table(BALANCES, balances, "Nothing is left of it by itself.")),
-            Part("Payments", table=Table(PAYMENTS, payments, "It was not paid or sent back.")),
+            Part("Balances", table=Table(BALANCES, balances, "No balance of its own.")),
+            Part("Payments that have not failed", table=Table(PAYMENTS, payments, none)),
             Part("Ledger", table=Table(LEDGER, ledger, "Nothing is booked yet.")),
         ]
-        crumbs = [("/claimables", "Claimables")]
-        view = View(title=f"Deposit {id}", crumbs=crumbs, parts=parts)
-        return self._layout.page(view, visitor, section="claimables")
+        section, crumb = ("stuck", (f"/swaps/{swap}", "Swap")) if swap else CLAIMABLES
+        view = View(title=f"Deposit {id}", crumbs=[crumb], parts=parts)
+        return self._layout.page(view, visitor, section=section)
 
 
 def deposit_link(id: str | None) -> Cell:
@@ -78,6 +81,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Swap", _swap(one)),
         ("Amount", amount_of(units, one)),
         ("Base units", plain(one["base_units"])),
+        ("Returned by its swap", amount_of(units, one, "returned_base_units")),
         ("Token", token_of(units, one)),
         ("Contract", code(one["token"])),
         ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),

@@ -45,6 +45,7 @@ PARTS: Final = {
 FINISH_WARNING: Final = "It ends by itself once it is proven. What it holds is paid at once."
 HELD: Final = ("Since", "Kind", "Network", ">Amount", "Swap", "Deposit", "App")
 CODES: Final = ("_id", "_hash", "address")
+PAGES: Final = {"swap_id": "/swaps", "deposit_id": "/deposits"}
 
 
 class RecoveryPages(OrderingPages):
@@ -70,8 +71,9 @@ class RecoveryPages(OrderingPages):
         if retained:
             href = "/recovery/retained/"
             lists.append(Part("Retained holds", table=_table(retained, href=href)))
-        none = "No recovery: nothing is held after a restore."
-        view = View(title="Recovery", about="" if recoveries else none, parts=[*recoveries, *lists])
+        none = "No recovery was needed yet."
+        parts = [*recoveries, *_held_now(content), *lists]
+        view = View(title="Recovery", about="" if recoveries else none, parts=parts)
         return self._layout.page(view, visitor, section="recovery")
 
     async def held(self, request: Request) -> Response:
@@ -85,7 +87,7 @@ class RecoveryPages(OrderingPages):
         view = View(
             title="Held payments",
             about="Payments and refunds that wait for the end of a recovery or of a retained hold, "
-            "the oldest first.",
+            "or until a network can be compared with its ledger. The oldest first.",
             crumbs=[("/recovery", "Recovery")],
             parts=[Part("Held", table=Table(HELD, rows, "Nothing is held."))],
             next_page=next_page(request, content),
@@ -163,15 +165,28 @@ def _recovery(one: Mapping[str, Any]) -> Part:
         question="Why can nothing be paid twice",
     )
     state = badge(one["state"], "bad" if is_open else "good")
-    held = replace(number(one["held"]), href="/recovery/held" if one["held"] else "")
-    shown = {**dict(_facts(one)), label("state"): state, label("held"): held}
+    shown = {**dict(_facts(one)), label("state"): state, label("held"): _held_number(one["held"])}
     facts = [(label("state"), shown.pop(label("state"))), *shown.items()]
     return Part(f"Recovery {one['id']}", facts=facts, forms=[form] if is_open else ())
 
 
+def _held_now(content: Mapping[str, Any]) -> Sequence[Part]:
+    """Return the part with the number of held payments: something may be held without a recovery.
+
+    The part of a recovery has the number, too. A settler of the previous release does not name it.
+    """
+    if content["recoveries"] or "held" not in content:
+        return ()
+    return [Part("Held now", facts=[("Payments", _held_number(content["held"]))])]
+
+
+def _held_number(held: int) -> Cell:
+    return replace(number(held), href="/recovery/held" if held else "")
+
+
 def _held(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     swap = f"/swaps/{one['swap_id']}" if one["swap_id"] else ""
-    amount = plain("with its gas") if one["base_units"] is None else amount_of(units, one)
+    amount = plain("not calculated yet") if one["base_units"] is None else amount_of(units, one)
     return [
         moment(one["since"]),
         plain(label(one["kind"])),
@@ -205,5 +220,5 @@ def _cell(name: str, value: Any) -> Cell:
     if isinstance(value, str) and (name.endswith("_at") or name == "since"):
         return moment(value)
     if isinstance(value, str) and name.endswith(CODES):
-        return code(value, f"/swaps/{value}" if name == "swap_id" else "")
+        return code(value, f"{PAGES[name]}/{value}" if name in PAGES else "")
     return document(value)

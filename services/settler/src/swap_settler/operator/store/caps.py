@@ -53,8 +53,12 @@ SELECT cap.*, counted.intent_id, counted.until, counted.until + cap.span AS coun
        counted.amount, intent.kind, intent.network AS paid_network, intent.token AS paid_token,
        intent.base_units, intent.state, intent.swap_id, intent.deposit_id,
        intent.app_id AS owner_app_id, coalesce(intent.transaction_hash, (
-           SELECT transaction_hash FROM slot_intent JOIN attempt USING (network, signer, nonce)
-           WHERE slot_intent.intent_id = intent.id ORDER BY signed_at DESC LIMIT 1
+           SELECT attempt.transaction_hash FROM slot_intent
+           JOIN nonce_slot USING (network, signer, nonce)
+           JOIN attempt USING (network, signer, nonce)
+           WHERE slot_intent.intent_id = intent.id
+               AND nonce_slot.closed_at IS NULL AND NOT attempt.is_cancel
+           ORDER BY attempt.signed_at DESC LIMIT 1
        )) AS transaction_hash
 FROM ({_CAPS} AND outflow_cap.id = :id) AS cap
 LEFT JOIN LATERAL (SELECT intent_id, until, amount FROM outflow_counted

@@ -74,7 +74,7 @@ SELECT kind, state, network, token, base_units, to_address, transaction_hash FRO
     SELECT * FROM intent WHERE kind = 'claim' AND state <> 'dead' AND deposit_id = :id
     UNION
     SELECT refund.* FROM deposit AS own JOIN intent AS refund ON refund.swap_id = own.swap_id
-        AND refund.deposit_id = own.id WHERE own.id = :id) AS of_it
+        AND refund.deposit_id = own.id AND refund.state <> 'dead' WHERE own.id = :id) AS of_it
 ORDER BY created_at, id"""),
 }
 _CLAIMABLE: Final = """

@@ -92,15 +92,17 @@ class RecoveryAdmin:
         """Answer `GET /admin/recovery`."""
         found = await self._finish_recovery.find()
         uncompared = [_shown_uncompared(o) for o in await self._finish_recovery.list_uncompared()]
+        held = await self._finish_recovery.count_held()
         if found is None:
             nothing: list[object] = []
             names = ("recoveries", "networks", "signers", "addresses", "forgotten", "retained")
-            return JSONResponse(dict.fromkeys(names, nothing) | {"uncompared": uncompared})
+            return JSONResponse(
+                dict.fromkeys(names, nothing) | {"uncompared": uncompared, "held": held}
+            )
         proofs = await self._prove_recovery.look(found)
         is_open = found.ended is None
         forgotten = await self._finish_recovery.list_forgotten(found.began_at)
         retained = await self._finish_recovery.list_retained()
-        held = await self._finish_recovery.count_held()
         uncounted = await self._prove_recovery.count_addresses(found) if is_open else {}
         return JSONResponse(
             {
@@ -111,6 +113,7 @@ class RecoveryAdmin:
                 "forgotten": [_shown_forgotten(one) for one in forgotten],
                 "retained": [_shown_retained(one) for one in retained],
                 "uncompared": uncompared,
+                "held": held,
             }
         )
 
