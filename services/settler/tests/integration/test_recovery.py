@@ -9,6 +9,9 @@ import pytest
 
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.integration.test_caps import DAY, OF_TOKEN, keeping
+from services.settler.tests.integration.test_caps_spent import spent_payments
+from services.settler.tests.integration.test_lane import sending_killed_at
 from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
@@ -22,7 +25,13 @@ from services.settler.tests.lane_harness import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovery_harness import change_newest, fence, finishing, watching
+from services.settler.tests.recovery_harness import (
+    change_newest,
+    fence,
+    finishing,
+    restored,
+    watching,
+)
 from swap_chains.evm.codec import Payment, depository_id, encode_pay_batch, intent_id
 from swap_chains.ports import Call, Fees
 from swap_contracts.payouts import PayoutChanged
@@ -32,8 +41,10 @@ from swap_runtime.errors import Refused
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "the database was restored"}
@@ -296,6 +307,30 @@ class TestHeld:
         assert await finish.list_held(after=last.place, limit=9) == []
         await held.finish_recovery()
         assert await finish.list_held(limit=9) == []
+
+    async def test_counts_once_under_a_cap_although_it_leaves_its_slot(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Counted twice, it would not fit under the cap any more, and wait for a day."""
+        await keeping(world).set(OF_TOKEN, CapLimit(PAYOUT, DAY), **OPERATOR_ORDER)
+        await watching(world)()
+        await world.confirmed_swaps(1)
+        sending_killed_at(monkeypatch, "settler.after_slot")
+        with pytest.raises(Killed):
+            await world.send_everything()
+        [counted] = await spent_payments(world)
+        assert counted["state"] == "assigned"
+        await restored(world)
+        await fence(world)
+
+        await world.send_everything()
+
+        assert await world.intent_states() == ["reserved"]
+        assert await spent_payments(world) == []
+        await world.finish_recovery()
+        await world.send_everything()
+        [counted] = await spent_payments(world)
+        assert counted["state"] == "broadcast"
 
     async def test_is_not_given_up_for_having_waited(self, held: World) -> None:
         dwelling = PostgresDwelling(held.engine, networks=[SOURCE, DESTINATION])

@@ -203,6 +203,7 @@ WITH carried AS MATERIALIZED (
     DELETE FROM slot_intent WHERE ctid = ANY(ARRAY(
         SELECT place FROM carried JOIN held ON held.id = carried.intent_id)))
 UPDATE intent SET state = 'reserved', slot_at = NULL FROM held WHERE intent.id = held.id
+RETURNING intent.id
 """)
 # Those also that nothing may be signed for now: while there is one, every later nonce waits for it.
 HAS_UNSIGNED: Final = sql(f"""

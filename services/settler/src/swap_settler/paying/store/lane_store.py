@@ -15,6 +15,7 @@ from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import Row, sql
+from swap_settler.model.store.counted_outflow import release_outflow
 from swap_settler.model.store.holds import OPEN
 from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import WithheldPayment
@@ -213,7 +214,7 @@ class PostgresLaneStore:
         :raises LeaseLost: when another lane has taken over.
         """
         async with transaction(self._engine) as connection:
-            _, rows, [unsigned] = await require_epoch(
+            put_back, rows, [unsigned] = await require_epoch(
                 connection,
                 self._lane.lease,
                 epoch,
@@ -221,6 +222,8 @@ class PostgresLaneStore:
                 (statements.UNSIGNED_SLOTS, self._values()),
                 (statements.HAS_UNSIGNED, self._values()),
             )
+            if put_back:  # it counts under its caps when it gets another slot
+                release_outflow(connection, [row.id for row in put_back])
         payable = [
             Slot(nonce, tuple(_payment(row) for row in of_slot if row.id is not None))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
