@@ -15,16 +15,31 @@ from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
 from tests.e2e.outside import Outside, new_address
 
-RECIPIENT = new_address()
 ORDER: dict[str, Any] = {
     "source_network": "ETHEREUM_DEVNET",
     "source_token": "ETH",
     "destination_network": "BASE_DEVNET",
     "destination_token": "ETH",
-    "destination_address": RECIPIENT,
+    "destination_address": new_address(),
     "amount": "0.5",
     "use_depository": True,
 }
+# What is changed of the order, and the error.
+REFUSED: tuple[tuple[dict[str, Any], ErrorCode], ...] = (
+    ({"source_network": "NOWHERE"}, ErrorCode.ROUTE_NOT_FOUND_ERROR),
+    ({"destination_token": "SHELLS"}, ErrorCode.ROUTE_NOT_FOUND_ERROR),
+    ({"destination_network": "ETHEREUM_DEVNET"}, ErrorCode.ROUTE_NOT_FOUND_ERROR),
+    ({"amount": "0"}, ErrorCode.LESS_THAN_MIN_ERROR),
+    ({"amount": "0.00000001"}, ErrorCode.LESS_THAN_MIN_ERROR),
+    ({"amount": "1000000"}, ErrorCode.GREATER_THAN_MAX_ERROR),
+    ({"amount": "NaN"}, ErrorCode.VALIDATION_ERROR),
+    ({"amount": "-1"}, ErrorCode.VALIDATION_ERROR),
+    ({"amount": "1e400"}, ErrorCode.VALIDATION_ERROR),
+    ({"amount": None}, ErrorCode.VALIDATION_ERROR),
+    ({"destination_address": "0x1234"}, ErrorCode.INVALID_ADDRESS_ERROR),
+    ({"refund_address": "nobody"}, ErrorCode.INVALID_ADDRESS_ERROR),
+    ({"slippage": "0.8"}, ErrorCode.VALIDATION_ERROR),
+)
 UNKNOWN_SWAP = "6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11"
 
 
@@ -43,24 +58,7 @@ def refusal(answer: httpx.Response, code: ErrorCode) -> ApiErrorModel:
 
 
 class TestRefusedOrders:
-    @pytest.mark.parametrize(
-        ("changed", "code"),
-        [
-            ({"source_network": "NOWHERE"}, ErrorCode.ROUTE_NOT_FOUND_ERROR),
-            ({"destination_token": "SHELLS"}, ErrorCode.ROUTE_NOT_FOUND_ERROR),
-            ({"destination_network": "ETHEREUM_DEVNET"}, ErrorCode.ROUTE_NOT_FOUND_ERROR),
-            ({"amount": "0"}, ErrorCode.LESS_THAN_MIN_ERROR),
-            ({"amount": "0.00000001"}, ErrorCode.LESS_THAN_MIN_ERROR),
-            ({"amount": "1000000"}, ErrorCode.GREATER_THAN_MAX_ERROR),
-            ({"amount": "NaN"}, ErrorCode.VALIDATION_ERROR),
-            ({"amount": "-1"}, ErrorCode.VALIDATION_ERROR),
-            ({"amount": "1e400"}, ErrorCode.VALIDATION_ERROR),
-            ({"amount": None}, ErrorCode.VALIDATION_ERROR),
-            ({"destination_address": "0x1234"}, ErrorCode.INVALID_ADDRESS_ERROR),
-            ({"refund_address": "nobody"}, ErrorCode.INVALID_ADDRESS_ERROR),
-            ({"slippage": "0.8"}, ErrorCode.VALIDATION_ERROR),
-        ],
-    )
+    @pytest.mark.parametrize(("changed", "code"), REFUSED)
     async def test_name_what_is_wrong(
         self, outside: Outside, changed: dict[str, Any], code: ErrorCode
     ) -> None:
@@ -82,8 +80,12 @@ class TestRefusedOrders:
         refusal(answer, ErrorCode.CONFLICTING_FUNDING_METHODS)
 
     async def test_make_no_swap(self, outside: Outside) -> None:
-        """The tests above order to RECIPIENT; alone, this one proves nothing."""
-        assert await outside.partner().get("/swaps", address=RECIPIENT) == []
+        order, partner = {**ORDER, "destination_address": new_address()}, outside.partner()
+
+        for changed, code in REFUSED:
+            refusal(await partner.ask("POST", "/swaps", json={**order, **changed}), code)
+
+        assert await partner.get("/swaps", address=order["destination_address"]) == []
 
 
 class TestEnvelope:

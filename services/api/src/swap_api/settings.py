@@ -119,7 +119,7 @@ class ApiGroup(ServiceGroup):
         description="How late swaps are refused whose payouts an operator has stopped",
     )
     quoter_timeout: timedelta = Field(
-        # Processes that start on the same machine have delayed answers by more than 0.8 s.
+        # Long enough for a machine where many processes start at once.
         default=timedelta(seconds=2),
         description="How long the quoter may take to answer; then creates and quotes are refused",
     )

@@ -15,7 +15,10 @@ log = structlog.get_logger()
 SIGN_INS = counter("dashboard_sign_ins", "Attempts to sign in, by outcome", ["outcome"])
 PAGES = counter("dashboard_pages", "Answers, by route and class of status", ["route", "status"])
 PAGE_SECONDS = histogram("dashboard_page_seconds", "How long an answer takes", ["route"])
-API_UNAVAILABLE = counter("dashboard_api_away", "Requests that the api did not answer")
+API_UNAVAILABLE = counter(
+    "dashboard_api_away",
+    "Requests that the api did not answer, or answered with an error of its own",
+)
 FORMS_REFUSED = counter("dashboard_forms_refused", "Forms refused: no token, or from another site")
 begin_at_zero(SIGN_INS, ("done", "failed", "blocked"))
 
@@ -88,7 +91,7 @@ def form_refused(path: str) -> None:
 
 
 def api_unavailable(path: str, reason: str) -> None:
-    log.warning("the api does not answer", path=path, reason=reason)
+    log.warning("the api is unavailable", path=path, reason=reason)
     API_UNAVAILABLE.inc()
 
 

@@ -101,7 +101,7 @@ class HttpPricing:
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise _refused(Refusal.model_validate_json(content))
         except ValidationError as error:
-            raise Unavailable("quoter: an answer that nobody understands") from error
+            raise Unavailable("quoter: an invalid answer") from error
         raise Unavailable(f"quoter: {status}")
 
     def _connected(self) -> aiohttp.ClientSession:

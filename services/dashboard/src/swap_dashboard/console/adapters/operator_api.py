@@ -20,7 +20,7 @@ from swap_dashboard.console.ports import (
 )
 
 CONNECTIONS_MAX: Final = 50
-UNKNOWN_ROUTE: Final = "this service is of another release, which does not have this page"
+UNKNOWN_ROUTE: Final = "this service is of another release, which does not have this page or order"
 ERROR_TEXT_MAX: Final = 500
 # A service may still have an earlier list of operators until it restarts.
 IDENTITY_SERVICES: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.API)
