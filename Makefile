@@ -121,6 +121,7 @@ test-faults: install  ## The whole system while parts of it die, at each step of
 test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
 	$(PYTEST) deploy/embedded -m e2e
 
+test-observability: export BROKER := kafka
 test-observability: install  ## Break a stack: alerts fire and end in a real Prometheus, dashboards have data (20 minutes)
 	@tools/install_monitoring
 	$(PYTEST) -rs tests/observability
