@@ -212,7 +212,7 @@ class HeldPlace:
 
 @dataclass(frozen=True, slots=True)
 class HeldPayment:
-    """A payment, or a refund that is due, that a recovery, a hold or an uncompared network holds."""
+    """A payment, or a due refund, that a recovery, a hold or an uncompared network holds."""
 
     place: HeldPlace
     kind: str
