@@ -525,7 +525,7 @@ class TestApprovals:
 
         page = (await browser.get(f"/approvals?after_at=yesterday&after_id={uuid4()}")).text
 
-        assert "settler refuses the request: after_at is a time" in page
+        assert "settler refuses the request: after_at must be a time" in page
         assert "No answer from" not in page
 
     @pytest.mark.parametrize(
