@@ -13,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
-from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.orders import find_row
 from swap_dashboard.console.http.paging import next_page, page_query
@@ -25,6 +24,7 @@ from swap_dashboard.console.http.view import (
     View,
     badge,
     code,
+    deposit_link,
     document,
     label,
     link,
@@ -33,6 +33,8 @@ from swap_dashboard.console.http.view import (
     part_of,
     plain,
     seconds,
+    swap_link,
+    swap_page,
     url_with,
 )
 from swap_dashboard.console.ports import ServiceName
@@ -140,7 +142,7 @@ class BookPages(ConsolePages):
         )
         rows = [
             [
-                code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+                swap_link(one["swap_id"]),
                 deposit_link(one["deposit_id"]),
                 moment(one["since"]),
             ]
@@ -249,13 +251,12 @@ def _accounts_href(one: Mapping[str, Any], side: str) -> str:
 
 def _account(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     page, swap = ACCOUNT_PAGES.get(one["kind"], ""), one["swap_id"]
-    of_swap = f"/swaps/{swap}" if swap else ""
     href = f"{page}/{one['id']}" if page else ""
     return [
         link(f"#{one['id']}", href),
         plain(label(one["kind"])),
-        replace(amount_of(units, one), href=href or of_swap),
-        code(swap, of_swap),
+        replace(amount_of(units, one), href=href or swap_page(swap)),
+        swap_link(swap),
         deposit_link(one["deposit_id"]),
         code(one["app_id"] or one["address"]),
     ]
@@ -302,13 +303,12 @@ def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
 
 def _entry(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     swap = one["swap_id"]
-    of_swap = f"/swaps/{swap}" if swap else ""
     return [
         moment(one["at"]),
         badge(KINDS.get(one["kind"], one["kind"]), "bad" if one["kind"] != "recovered" else "good"),
         plain(one["network"]),
-        replace(amount_of(units, one), href=of_swap),
-        code(swap, of_swap),
+        replace(amount_of(units, one), href=swap_page(swap)),
+        swap_link(swap),
     ]
 
 

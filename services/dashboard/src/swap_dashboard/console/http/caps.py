@@ -33,6 +33,8 @@ from swap_dashboard.console.http.view import (
     moment,
     number,
     plain,
+    swap_link,
+    swap_page,
     url_with,
     whole,
 )
@@ -258,7 +260,7 @@ def _spent(one: Mapping[str, Any], units: Units) -> Cell:
 
 
 def _counted(cap: Mapping[str, Any], one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
-    swap = f"/swaps/{one['swap_id']}" if one["swap_id"] else ""
+    swap = swap_page(one["swap_id"])
     counts = _limit_cell({**cap, "units": one["units"]}, units, "units")
     return [
         moment(one["counts_until"]),
@@ -266,7 +268,7 @@ def _counted(cap: Mapping[str, Any], one: Mapping[str, Any], units: Units) -> Se
         replace(counts, href=swap),
         replace(amount_of(units, one), href=swap),
         code(one["transaction_hash"]),
-        code(one["swap_id"], swap),
+        swap_link(one["swap_id"]),
     ]
 
 

@@ -12,7 +12,6 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
-from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.orders import (
     OrderingPages,
     reason_of,
@@ -30,8 +29,10 @@ from swap_dashboard.console.http.view import (
     View,
     badge,
     code,
+    deposit_link,
     link,
     plain,
+    swap_link,
 )
 from swap_dashboard.console.http.visitors import Visitor
 from swap_dashboard.console.ports import ServiceName
@@ -138,7 +139,7 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         _kind(one),
         plain(one["network"]),
         amount_of(units, one),
-        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+        swap_link(one["swap_id"]),
         deposit_link(one["deposit_id"]),
     ]
 
@@ -156,7 +157,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Contract", code(one["token"])),
         ("Amount", amount_of(units, one)),
         ("Base units", plain(one["base_units"])),
-        ("Swap", code(one["swap_id"], f"/swaps/{one['swap_id']}")),
+        ("Swap", swap_link(one["swap_id"])),
         ("Deposit", deposit_link(one["deposit_id"])),
     ]
 

@@ -27,6 +27,8 @@ from swap_dashboard.console.http.view import (
     number,
     part_of,
     plain,
+    swap_link,
+    swap_page,
     whole,
 )
 from swap_dashboard.console.ports import ServiceName
@@ -61,24 +63,15 @@ class DepositPages(ConsolePages):
             Part("Payments that have not failed", table=Table(PAYMENTS, payments, none)),
             Part("Ledger", table=Table(LEDGER, ledger, "Nothing is booked yet.")),
         ]
-        section, crumb = ("stuck", (f"/swaps/{swap}", "Swap")) if swap else CLAIMABLES
+        section, crumb = ("stuck", (swap_page(swap), "Swap")) if swap else CLAIMABLES
         view = View(title=f"Deposit {id}", crumbs=[crumb], parts=parts)
         return self._layout.page(view, visitor, section=section)
-
-
-def deposit_link(id: str | None) -> Cell:
-    """Return a deposit's id with its page."""
-    return code(id, f"/deposits/{id}" if id else "")
-
-
-def _swap(one: Mapping[str, Any]) -> Cell:
-    return code(one["swap_id"], f"/swaps/{one['swap_id']}" if one["swap_id"] else "")
 
 
 def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
     facts = [
         ("State", badge(one["state"], TONES.get(one["state"], "quiet"))),
-        ("Swap", _swap(one)),
+        ("Swap", swap_link(one["swap_id"])),
         ("Amount", amount_of(units, one)),
         ("Base units", plain(one["base_units"])),
         ("Returned by its swap", amount_of(units, one, "returned_base_units")),
@@ -111,7 +104,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
 def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     href = f"/claimables/{one['id']}" if one["kind"] in CLAIMABLE else ""
     name = link(f"#{one['id']}", href)
-    return [name, plain(label(one["kind"])), amount_of(units, one), _swap(one)]
+    return [name, plain(label(one["kind"])), amount_of(units, one), swap_link(one["swap_id"])]
 
 
 def _payment(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
@@ -131,5 +124,5 @@ def _posting(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         number(one["effective_block"]),
         plain(label(one["account"])),
         amount_of(units, one),
-        _swap(one),
+        swap_link(one["swap_id"]),
     ]

@@ -34,6 +34,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    swap_link,
     whole,
 )
 from swap_dashboard.console.http.visitors import Visitor
@@ -223,7 +224,7 @@ def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         plain(one["kind"]),
         plain(one["network"]),
         replace(amount_of(units, one), href=f"/payments/queue/{one['intent_id']}"),
-        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+        swap_link(one["swap_id"]),
         moment(one["since"]),
         state,
     ]
@@ -236,7 +237,7 @@ def _queue_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Ce
         ("Network", plain(one["network"])),
         ("Token", token_of(units, one)),
         ("Amount", amount_of(units, one)),
-        ("Swap", code(one["swap_id"], f"/swaps/{one['swap_id']}")),
+        ("Swap", swap_link(one["swap_id"])),
         ("Waits since", moment(one["since"])),
         ("Why it waits", whole(reason_of_queued(units, one))),
     ]

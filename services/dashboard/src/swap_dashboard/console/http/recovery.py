@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft, SeenRow
 from swap_dashboard.console.domain.units import Units
-from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.units import amount_of, read_units
@@ -26,11 +25,14 @@ from swap_dashboard.console.http.view import (
     View,
     badge,
     code,
+    deposit_link,
     document,
     label,
     moment,
     number,
     plain,
+    swap_link,
+    swap_page,
 )
 from swap_dashboard.console.ports import ServiceName
 
@@ -45,7 +47,7 @@ PARTS: Final = {
 FINISH_WARNING: Final = "It ends by itself once it is proven. What it holds is paid at once."
 HELD: Final = ("Since", "Kind", "Network", ">Amount", "Swap", "Deposit", "App")
 CODES: Final = ("_id", "_hash", "address")
-PAGES: Final = {"swap_id": "/swaps", "deposit_id": "/deposits"}
+LINKS: Final = {"swap_id": swap_link, "deposit_id": deposit_link}
 
 
 class RecoveryPages(OrderingPages):
@@ -185,14 +187,13 @@ def _held_number(held: int) -> Cell:
 
 
 def _held(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
-    swap = f"/swaps/{one['swap_id']}" if one["swap_id"] else ""
     amount = plain("not calculated yet") if one["base_units"] is None else amount_of(units, one)
     return [
         moment(one["since"]),
         plain(label(one["kind"])),
         plain(one["network"]),
-        replace(amount, href=swap),
-        code(one["swap_id"], swap),
+        replace(amount, href=swap_page(one["swap_id"])),
+        swap_link(one["swap_id"]),
         deposit_link(one["deposit_id"]),
         code(one["app_id"]),
     ]
@@ -220,5 +221,5 @@ def _cell(name: str, value: Any) -> Cell:
     if isinstance(value, str) and (name.endswith("_at") or name == "since"):
         return moment(value)
     if isinstance(value, str) and name.endswith(CODES):
-        return code(value, f"{PAGES[name]}/{value}" if name in PAGES else "")
+        return LINKS.get(name, code)(value)
     return document(value)

@@ -29,6 +29,7 @@ from swap_dashboard.console.http.view import (
     part_of,
     plain,
     seconds,
+    swap_link,
     whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName, ServiceRefused
@@ -150,7 +151,7 @@ def _nonce(one: Mapping[str, Any]) -> Sequence[Cell]:
         moment(one["since"]),
         code(one["transaction_hash"]),
         plain(one["kind"]),
-        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+        swap_link(one["swap_id"]),
     ]
 
 

@@ -11,7 +11,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
-from swap_dashboard.console.http.deposits import deposit_link
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.sign_in import to_id
@@ -22,10 +21,12 @@ from swap_dashboard.console.http.view import (
     Table,
     View,
     code,
+    deposit_link,
     document,
     label,
     moment,
     number,
+    swap_link,
 )
 from swap_dashboard.console.ports import ServiceName
 
@@ -72,7 +73,7 @@ class SwapPages(ConsolePages):
         content = await visitor.api.get(SETTLER, "/stuck", page_query(request))
         rows = [
             [
-                code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+                swap_link(one["swap_id"]),
                 Cell(one["status"], "status"),
                 moment(one["since"]),
             ]

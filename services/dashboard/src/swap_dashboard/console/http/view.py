@@ -66,6 +66,21 @@ def code(value: object, href: str = "") -> Cell:
     return Cell(str(value), "code", href) if value else Cell(NONE)
 
 
+def swap_page(id: str | None) -> str:
+    """Return the address of a swap's page; empty without a swap."""
+    return f"/swaps/{id}" if id else ""
+
+
+def swap_link(id: str | None) -> Cell:
+    """Return a swap's id with its page."""
+    return code(id, swap_page(id))
+
+
+def deposit_link(id: str | None) -> Cell:
+    """Return a deposit's id with its page."""
+    return code(id, f"/deposits/{id}")
+
+
 def route(value: str) -> Cell:
     """Return the route of an order: its lines break before a slash alone."""
     return Cell(value, "route")
