@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import pytest
@@ -48,6 +49,15 @@ async def shows(world: World, address: str, *expected: tuple[str, str | None, st
         await until(is_shown)
     except TimeoutError:
         assert await shown(world, address) == list(expected)
+
+
+async def shows_in_the_end(
+    world: World, address: str, expected: tuple[str, str | None, str | None]
+) -> None:
+    async def is_last() -> bool:
+        return (await shown(world, address))[-1:] == [expected]
+
+    await until(is_last)
 
 
 async def hints(world: World, transaction_hash: str) -> None:
@@ -215,3 +225,52 @@ async def test_a_node_that_shows_no_transactions_delays_no_credit(
         await shows(world, address, ("seen", None, None))
         world.chain.mine()
         await shows(world, address, ("seen", None, None), ("confirmed", None, None))
+
+
+@pytest.mark.parametrize("method", ["transactions_between", "receipts"])
+async def test_what_nodes_did_not_show_is_read_again_with_the_next_block(
+    world: World, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    reader = FakeReader(world.chain)
+    answer, calls = getattr(reader, method), []
+
+    async def silent_once(*arguments: Any, **named: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise ChainUnavailable(NETWORK, ["no answer"])
+        return await answer(*arguments, **named)
+
+    monkeypatch.setattr(reader, method, silent_once)
+    async with world.followed(reader):
+        address = await world.assigns(708)
+        await world.has_activated()
+        sent = await world.sends_coins(address, 5)
+        world.chain.mine()
+        await until(lambda: _has_asked(calls))
+        world.chain.mine()
+        await shows_in_the_end(world, address, ("confirmed", sent.transaction_hash, USER))
+
+
+async def test_a_receipt_that_a_node_lacks_is_read_again_with_the_next_block(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = FakeReader(world.chain)
+    receipts, calls = reader.receipts, []
+
+    async def behind_once(hashes: Any) -> Any:
+        calls.append(hashes)
+        return {} if len(calls) == 1 else await receipts(hashes)
+
+    monkeypatch.setattr(reader, "receipts", behind_once)
+    async with world.followed(reader):
+        address = await world.assigns(709)
+        await world.has_activated()
+        sent = await world.sends_coins(address, 5)
+        world.chain.mine()
+        await until(lambda: _has_asked(calls))
+        world.chain.mine()
+        await shows_in_the_end(world, address, ("confirmed", sent.transaction_hash, USER))
+
+
+async def _has_asked(calls: Sized) -> bool:
+    return bool(calls)

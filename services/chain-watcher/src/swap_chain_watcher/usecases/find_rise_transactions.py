@@ -11,7 +11,7 @@ from uuid import UUID
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
-from swap_chain_watcher.domain.movements import Movement, TrackedMovement
+from swap_chain_watcher.domain.movements import Movement, Place, TrackedMovement
 from swap_chain_watcher.domain.watch import Watch
 from swap_chains.errors import ChainError
 from swap_chains.evm.codec import checksum_address
@@ -36,6 +36,30 @@ class Source:
     base_units: int
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What nodes show for some rises."""
+
+    found: Mapping[UUID, Sequence[Source]]  # by rise
+    receipts: Mapping[str, Receipt]  # by transaction
+    read: frozenset[Place]  # whose blocks were read
+
+    def choose(self, rise: Movement) -> Source | None:
+        """Return the source that succeeded, of several the one that sent most."""
+        succeeded = [
+            source
+            for source in self.found[rise.id]
+            if (receipt := self.receipts.get(source.transaction_hash)) is not None
+            and receipt.succeeded
+            and _first_number(rise) <= receipt.block.number <= rise.block.number
+        ]
+        return max(succeeded, key=lambda s: (s.base_units, s.transaction_hash), default=None)
+
+    def lacks(self, rise: Movement) -> bool:
+        """Whether nodes show a source, and not yet its receipt."""
+        return any(one.transaction_hash not in self.receipts for one in self.found[rise.id])
+
+
 class FindRiseTransactions:
     """Between two streams of a follower, which alone counts the versions of its movements.
 
@@ -57,7 +81,8 @@ class FindRiseTransactions:
         self._rises = rises
         self._reader = reader
         self._clock = clock
-        self._searched: set[tuple[str, UUID]] = set()  # with blocks that were read
+        self._searched: set[Place] = set()  # of rises whose blocks show no transaction
+        self.must_repeat = False  # whether nodes did not answer all of the last look
 
     async def __call__(self, watch: Watch, *, epoch: int) -> Watch:
         """Return the watch with what was found. Coins are credited with and without it.
@@ -70,32 +95,38 @@ class FindRiseTransactions:
         waiting = await self._rises.list_without_transaction(
             watch.network, since=since, limit=BATCH_MAX
         )
-        self._searched &= {_place(one) for one in waiting}
+        self.must_repeat = bool(waiting)
         if not waiting:
             return watch
         try:
-            sources = await self._find(waiting, watch.network)
+            look = await self._look(waiting, watch.network)
         except ChainError as error:
             observe.rises_unexplained(watch.network, error)
             return watch
-        return await self._commit(watch, waiting, sources, epoch=epoch) if sources else watch
+        chosen = ((one.movement.id, look.choose(one.movement)) for one in waiting)
+        sources = {deposit_id: source for deposit_id, source in chosen if source is not None}
+        if sources:
+            watch = await self._commit(watch, waiting, sources, epoch=epoch)
+        unexplained = [one.movement for one in waiting if one.movement.id not in sources]
+        searched = self._searched | look.read
+        self._searched = {r.place for r in unexplained if r.place in searched and not look.lacks(r)}
+        self.must_repeat = any(look.lacks(r) for r in unexplained)
+        return watch
 
-    async def _find(
-        self, waiting: Sequence[TrackedMovement], network: str
-    ) -> Mapping[UUID, Source]:
+    async def _look(self, waiting: Sequence[TrackedMovement], network: str) -> Look:
         hinted = await self._rises.hinted(network, limit=HINTS_MAX)
         named = (await self._reader.transactions(hinted)).values() if hinted else ()
         found: dict[UUID, Sequence[Source]] = {}
-        for one in waiting:
-            rise, units = one.movement, one.movement.base_units
+        read: set[Place] = set()
+        for rise in (one.movement for one in waiting):
+            units = rise.base_units
             found[rise.id] = [s for s in _sources(rise, named) if s.base_units <= units]
-            if not found[rise.id] and _place(one) not in self._searched:
+            if not found[rise.id] and rise.place not in self._searched:
                 found[rise.id] = [s for s in await self._in_blocks(rise) if s.base_units == units]
-                self._searched.add(_place(one))
+                read.add(rise.place)
         hashes = {source.transaction_hash for sources in found.values() for source in sources}
         receipts = await self._reader.receipts(hashes) if hashes else {}
-        chosen = ((one.movement.id, _choose(one, found, receipts)) for one in waiting)
-        return {deposit_id: source for deposit_id, source in chosen if source is not None}
+        return Look(found, receipts, frozenset(read))
 
     async def _in_blocks(self, rise: Movement) -> Sequence[Source]:
         lowest = rise.block.number - BLOCKS_MAX + 1
@@ -120,14 +151,8 @@ class FindRiseTransactions:
             await work.lock_cursor(watch, epoch=epoch, subjects=(), senders=())
             await work.explain(watch.network, explained, at=self._clock())
         observe.rises_explained(explained)
-        # A chain that goes back to its block has it published without them, and found again.
-        self._searched -= {_place(one) for one in explained}
         still_open = {one.movement.id: one for one in explained if one.movement.id in watch.open}
         return replace(watch, open={**watch.open, **still_open})
-
-
-def _place(one: TrackedMovement) -> tuple[str, UUID]:
-    return one.movement.block.hash, one.movement.id
 
 
 def _first_number(rise: Movement) -> int:
@@ -147,21 +172,6 @@ def _sources(rise: Movement, sent: Iterable[FoundTransaction]) -> list[Source]:
             Transaction(one.from_address, one.to_address, one.value, one.data), to_address
         ).items()
     ]
-
-
-def _choose(
-    one: TrackedMovement, found: Mapping[UUID, Sequence[Source]], receipts: Mapping[str, Receipt]
-) -> Source | None:
-    """Return the source that succeeded, of several the one that sent most."""
-    rise = one.movement
-    succeeded = [
-        source
-        for source in found[rise.id]
-        if (receipt := receipts.get(source.transaction_hash)) is not None
-        and receipt.succeeded
-        and _first_number(rise) <= receipt.block.number <= rise.block.number
-    ]
-    return max(succeeded, key=lambda s: (s.base_units, s.transaction_hash), default=None)
 
 
 def _explained(one: TrackedMovement, source: Source) -> TrackedMovement:

@@ -159,12 +159,7 @@ class FollowNetwork:
                     coming = asyncio.create_task(_next(batches))
                     self._failures, self._moved_at = 0, loop.time()
                     has_waited = self._moved_at - opened > self._between_hints
-                    if has_waited and self._advance_watch.has_new_targets:
-                        return watch
-                    if (
-                        self._find_rise_transactions is not None
-                        and self._advance_watch.has_new_rises
-                    ):
+                    if (has_waited and self._has_open_work) or self._has_new_rises:
                         return watch
                 elif loop.time() - self._moved_at > self._timings.check_after.total_seconds():
                     await self._open_watch.check(watch)
@@ -174,6 +169,16 @@ class FollowNetwork:
         finally:
             await _cancelled(hint)
             await _cancelled(coming)
+
+    @property
+    def _has_new_rises(self) -> bool:
+        return self._find_rise_transactions is not None and self._advance_watch.has_new_rises
+
+    @property
+    def _has_open_work(self) -> bool:
+        """Whether there are new targets, or rises that nodes did not answer about."""
+        find = self._find_rise_transactions
+        return self._advance_watch.has_new_targets or (find is not None and find.must_repeat)
 
     @property
     def _between_hints(self) -> float:
