@@ -24,8 +24,10 @@ from deploy.k8s.tests.rendered import (
     labels_of,
     pod_of,
 )
+from deploy.k8s.tests.unit.test_settings import environment_of
 from swap_notifier.domain.addresses import may_dial
-from swap_runtime.settings import ServiceGroup
+from swap_runtime.http.internal import STOP_SECONDS
+from swap_runtime.settings import ServiceGroup, WatchdogSettings
 
 OWN_USER = 10001  # of the Dockerfile
 WRITES_ITS_ROOT = {"kafka"}  # the image writes its configuration at its start; development only
@@ -129,10 +131,11 @@ def test_liveness_probe_depends_only_on_the_process(overlay: Rendered) -> None:
 def test_grace_period_is_longer_than_the_stop_of_the_process(overlay: Rendered) -> None:
     for service in overlay.services():
         pod = pod_of(service)
-        [container] = pod["containers"]
-        pause = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
-        stop, internal_port = 30, 5  # SWAP_WATCHDOG__STOP_TIMEOUT, internal.STOP_SECONDS
-        assert pod["terminationGracePeriodSeconds"] >= pause + stop + internal_port
+        drain = environment_of(overlay, service)["SWAP_WATCHDOG__DRAIN"]
+        watchdog = WatchdogSettings.model_validate({"drain": drain})
+        assert watchdog.drain  # requests still come while endpoints lose the pod
+        needed = watchdog.drain + watchdog.stop_timeout
+        assert pod["terminationGracePeriodSeconds"] >= needed.total_seconds() + STOP_SECONDS
 
 
 def test_every_service_has_a_disruption_budget_of_one_pod(overlay: Rendered) -> None:

@@ -61,6 +61,7 @@ WHERE datname = current_database() AND wait_event_type = 'Lock'
 """)
 SEVERAL_ROUNDS_SECONDS = 0.5
 WITHIN_SECONDS = 30
+DRAIN = timedelta(seconds=2)
 STUCK_AFTER = timedelta(seconds=30)
 START_ANEW_WITHIN_SECONDS = 90
 JOIN_WITHIN_SECONDS = 35  # less than the 40 of aiokafka's request timeout
@@ -72,6 +73,7 @@ def a_service(
     kafka: KafkaSettings = NOWHERE,
     *,
     stuck_after: timedelta = timedelta(minutes=1),
+    drain: timedelta = timedelta(0),
     **more: Any,
 ) -> Service:
     settings = SharedSettings(
@@ -82,7 +84,7 @@ def a_service(
         sweep=SweepSettings(
             interval=timedelta(milliseconds=100), idle_after=timedelta(milliseconds=200)
         ),
-        watchdog=WatchdogSettings(task_failures_max=3, stuck_after=stuck_after),
+        watchdog=WatchdogSettings(task_failures_max=3, stuck_after=stuck_after, drain=drain),
     )
     group = ServiceGroup(database_url=SecretStr(url), internal_port=0)
     return Service(name, settings, group, **more)
@@ -412,23 +414,30 @@ class TestTasks:
 
 
 class TestServe:
-    async def test_an_application_is_served_beside(self, url: str) -> None:
+    async def test_k12_an_application_is_served_beside_and_while_the_process_drains(
+        self, url: str
+    ) -> None:
         async def app(scope: Any, receive: Any, send: Any) -> None:
             if scope["type"] != "http":
                 return
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"hello"})
 
-        service = a_service("settler", url)
+        service = a_service("settler", url, drain=DRAIN)
         service.serve(app, port=0)
 
-        async with running(service) as one:
+        async with running(service) as one, aiohttp.ClientSession() as session:
             await until(lambda: ready(one))
-            async with (
-                aiohttp.ClientSession() as session,
-                session.get(f"http://127.0.0.1:{one.ports[0]}/") as answer,
-            ):
+            address = f"http://127.0.0.1:{one.ports[0]}/"
+            async with session.get(address) as answer:
                 assert await answer.text() == "hello"
+                assert "connection" not in answer.headers
+            one.stop()
+            await until(lambda: unready(one))
+            for _ in ("on the connection that it kept", "on a new one"):
+                async with session.get(address) as answer:
+                    assert await answer.text() == "hello"
+                    assert answer.headers["connection"] == "close"
 
 
 SMALL = """

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swap_runtime.http.http_limits import LimitedHttpProtocol
 from swap_runtime.settings import IDLE_TIMEOUT
@@ -24,12 +25,33 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
+class _LastAnswers:
+    """Tells each client of a server that drains to connect anew: the next request goes elsewhere.
+
+    A client that is not told may write in the moment in which its connection is closed. It cannot
+    know then whether the request was processed.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.is_draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_end(message: Message) -> None:
+            if self.is_draining and message["type"] == "http.response.start":
+                headers = [*message.get("headers", ()), (b"connection", b"close")]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        await self._app(scope, receive, send_with_end)
+
+
 class AsgiServer:
     """One application on one port."""
 
     def __init__(
         self,
-        app: Any,
+        app: ASGIApp,
         host: str,
         port: int,
         idle_timeout: timedelta = IDLE_TIMEOUT,
@@ -40,9 +62,10 @@ class AsgiServer:
         :param idle_timeout: how long a connection without a request is kept.
         :param stop_seconds: how long running requests may take to end at a stop.
         """
+        self._app = _LastAnswers(app)
         self._server = _Uvicorn(
             uvicorn.Config(
-                app,
+                self._app,
                 host=host,
                 port=port,
                 http=LimitedHttpProtocol,
@@ -71,6 +94,10 @@ class AsgiServer:
                 raise OSError("the server did not start")
             await asyncio.sleep(0.01)
         return int(self._server.servers[0].sockets[0].getsockname()[1])
+
+    def drain(self) -> None:
+        """Go on serving, and close each connection with its next answer."""
+        self._app.is_draining = True
 
     async def stop(self) -> None:
         """Take no more requests, and let those that run end."""

@@ -142,10 +142,19 @@ class Running:
         stop_requested = asyncio.create_task(self._stop_requested.wait())
         await asyncio.wait({working, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
         stop_requested.cancel()
+        await self._drain(working)
         if working.done():
             return working.result()
         await cancelled(working)
         return 0
+
+    async def _drain(self, working: asyncio.Task[int]) -> None:
+        """Serve what still comes until load balancers send requests to other processes."""
+        for server in self._servers:
+            server.drain()
+        if self._servers and not working.done():
+            drain = self._service.settings.watchdog.drain
+            await asyncio.wait({working}, timeout=drain.total_seconds())
 
     async def _start_and_watch(self) -> int:
         service = self._service
