@@ -13,6 +13,7 @@ from watch_world import NOW, World
 from swap_chain_watcher.domain.hints import HintBackoff
 from swap_chain_watcher.usecases.record_hints import RecordHints
 from swap_chains.errors import ChainUnavailable
+from swap_chains.events import Block
 from swap_chains.evm.codec import checksum_address
 from swap_chains.fake import FakeReader, FakeSender
 from swap_chains.ports import Call, SignedTransaction
@@ -195,14 +196,17 @@ async def test_transaction_is_published_again_when_its_block_returns(world: Worl
     assert tuple(row) == (*source, "confirmed")
 
 
-async def test_transaction_is_found_in_any_possible_block_of_the_rise(world: World) -> None:
+@pytest.mark.parametrize("blocks", [1, 10, 80])
+async def test_transaction_is_found_in_any_possible_block_of_the_rise(
+    world: World, blocks: int
+) -> None:
     async with world.followed():
         address = await world.assigns(705)
         await world.has_activated()
         world.chain.mine()
         await world.is_at_head()
     sent = await world.sends_coins(address, 5)
-    world.chain.mine(10)
+    world.chain.mine(blocks)
     source = (sent.transaction_hash, USER)
     async with world.followed():
         await shows(world, address, ("seen", None, None), ("seen", *source))
@@ -251,6 +255,41 @@ async def test_what_nodes_did_not_show_is_read_again_with_the_next_block(
         await shows_in_the_end(world, address, ("confirmed", sent.transaction_hash, USER))
 
 
+async def test_rise_whose_blocks_are_not_known_does_not_delay_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = FakeReader(world.chain)
+    between = reader.transactions_between
+
+    async def but_for_the_newest(*, first: int, last: Block) -> Any:
+        if last == world.chain.blocks[-1]:
+            raise ChainUnavailable(NETWORK, ["no such block"])
+        return await between(first=first, last=last)
+
+    monkeypatch.setattr(reader, "transactions_between", but_for_the_newest)
+    async with world.followed(reader):
+        older, newer = [await world.assigns(number) for number in (710, 711)]
+        await world.has_activated()
+        sent = await world.sends_coins(older, 5)
+        world.chain.mine()
+        await until(lambda: _is_shown(world, older))
+        await world.sends_coins(newer, 5)
+        world.chain.mine()
+        await shows_in_the_end(world, older, ("confirmed", sent.transaction_hash, USER))
+        assert await shown(world, newer) == [("seen", None, None)]
+
+
+async def test_failed_hint_does_not_hide_the_transaction_that_sent_the_coins(world: World) -> None:
+    async with world.followed():
+        address = await world.assigns(712)
+        await world.has_activated()
+        failed = await sends_as(world, POOR, address, 4, funds=0)
+        await hints(world, failed.transaction_hash)
+        sent = await world.sends_coins(address, 5)
+        world.chain.mine()
+        await shows_in_the_end(world, address, ("seen", sent.transaction_hash, USER))
+
+
 async def test_a_receipt_that_a_node_lacks_is_read_again_with_the_next_block(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +309,10 @@ async def test_a_receipt_that_a_node_lacks_is_read_again_with_the_next_block(
         await until(lambda: _has_asked(calls))
         world.chain.mine()
         await shows_in_the_end(world, address, ("confirmed", sent.transaction_hash, USER))
+
+
+async def _is_shown(world: World, address: str) -> bool:
+    return bool(await shown(world, address))
 
 
 async def _has_asked(calls: Sized) -> bool:

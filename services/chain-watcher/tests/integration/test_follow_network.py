@@ -31,6 +31,7 @@ from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
+SLOW_SECONDS = 0.2
 
 
 class ResynchronisingReader(FakeReader):
@@ -363,3 +364,20 @@ class TestReportNetworks:
         )()
 
         assert (report.head, report.lag_blocks) == (None, None)
+
+
+async def test_cancellation_while_a_stream_ends_is_no_other_error(world: World) -> None:
+    is_ending = asyncio.Event()
+
+    class SlowToEnd(FakeReader):
+        async def follow_batches(self, **_: Any) -> Any:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                is_ending.set()
+                await asyncio.sleep(SLOW_SECONDS)
+            yield ()
+
+    async with world.followed(SlowToEnd(world.chain)):
+        world.hinted.set()
+        await is_ending.wait()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 from swap_chains.errors import (
-    BlockDiffers,
     BlockUnknown,
     ChainError,
     ChainUnavailable,
@@ -190,9 +190,10 @@ class EvmState:
             places = [(codec.to_quantity(number), True) for number in range(first, last.number)]
             requests = [Request("eth_getBlockByNumber", place) for place in places]
             requests.append(Request("eth_getBlockByHash", (last.hash, True)))
-            answers = _known(await node.batch(requests))
-            if len(answers) != len(requests) or to_block(node, answers[-1]) != last:
-                raise BlockDiffers(node.label, last.number)
+            answers = await node.batch(requests)
+            blocks = [to_block(node, answer) for answer in answers]
+            if blocks[-1] != last or any(a.hash != b.parent_hash for a, b in pairwise(blocks)):
+                raise InconsistentAnswer(node.label, f"other blocks than those up to {last.hash}")
             return [_found(sent) for answer in answers for sent in answer["transactions"]]
 
         return await self._on_one_node(read)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -19,12 +21,14 @@ from swap_chains.evm.wallet_calls import Transaction, coins_sent
 from swap_chains.ports import ChainReader, FoundTransaction, Receipt
 from swap_runtime.clock import Clock
 
-BATCH_MAX: Final = 50
+BATCH_MAX: Final = 200
 HINTS_MAX: Final = 500
 # As long as hints live, and as long again: a user may name the transaction late.
 SEARCH_WINDOW: Final = timedelta(minutes=20)
-# Blocks that are read with all their transactions, for one rise.
-BLOCKS_MAX: Final = 16
+# Blocks that are read with all their transactions, for one rise: as many as one step of a follower.
+BLOCKS_MAX: Final = 80
+# Of the three steps of a search: no deposit of the network is credited meanwhile.
+STEP_SECONDS_MAX: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +40,32 @@ class Source:
     base_units: int
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What nodes show for some rises."""
+@dataclass(slots=True)
+class Answers:
+    """What nodes have answered about some rises."""
 
-    found: Mapping[UUID, Sequence[Source]]  # by rise
+    found: dict[UUID, list[Source]]  # by rise
+    read: set[Place]  # of rises whose blocks were read
     receipts: Mapping[str, Receipt]  # by transaction
-    read: frozenset[Place]  # whose blocks were read
 
     def choose(self, rise: Movement) -> Source | None:
         """Return the source that succeeded, of several the one that sent most."""
         succeeded = [
             source
             for source in self.found[rise.id]
-            if (receipt := self.receipts.get(source.transaction_hash)) is not None
-            and receipt.succeeded
-            and _first_number(rise) <= receipt.block.number <= rise.block.number
+            if (receipt := self._receipt(rise, source)) is not None and receipt.succeeded
         ]
         return max(succeeded, key=lambda s: (s.base_units, s.transaction_hash), default=None)
 
-    def lacks(self, rise: Movement) -> bool:
-        """Whether nodes show a source, and not yet its receipt."""
-        return any(one.transaction_hash not in self.receipts for one in self.found[rise.id])
+    def is_complete(self, rise: Movement) -> bool:
+        """Whether a later search of the same blocks would find nothing else."""
+        sources = self.found[rise.id]
+        return rise.place in self.read and all(self._receipt(rise, s) for s in sources)
+
+    def _receipt(self, rise: Movement, source: Source) -> Receipt | None:
+        """Return the receipt in a block of the rise: another branch of the chain proves nothing."""
+        receipt = self.receipts.get(source.transaction_hash)
+        return receipt if receipt and receipt.block.number in _numbers(rise) else None
 
 
 class FindRiseTransactions:
@@ -82,7 +90,7 @@ class FindRiseTransactions:
         self._reader = reader
         self._clock = clock
         self._searched: set[Place] = set()  # of rises whose blocks show no transaction
-        self.must_repeat = False  # whether nodes did not answer all of the last look
+        self.incomplete_searches = 0  # in a row
 
     async def __call__(self, watch: Watch, *, epoch: int) -> Watch:
         """Return the watch with what was found. Coins are credited with and without it.
@@ -95,44 +103,60 @@ class FindRiseTransactions:
         waiting = await self._rises.list_without_transaction(
             watch.network, since=since, limit=BATCH_MAX
         )
-        self.must_repeat = bool(waiting)
         if not waiting:
+            self.incomplete_searches = 0
             return watch
-        try:
-            look = await self._look(waiting, watch.network)
-        except ChainError as error:
-            observe.rises_unexplained(watch.network, error)
-            return watch
-        chosen = ((one.movement.id, look.choose(one.movement)) for one in waiting)
+        hinted = await self._rises.hinted(watch.network, limit=HINTS_MAX)
+        answers = await self._search([one.movement for one in waiting], hinted)
+        chosen = ((one.movement.id, answers.choose(one.movement)) for one in waiting)
         sources = {deposit_id: source for deposit_id, source in chosen if source is not None}
         if sources:
             watch = await self._commit(watch, waiting, sources, epoch=epoch)
         unexplained = [one.movement for one in waiting if one.movement.id not in sources]
-        searched = self._searched | look.read
-        self._searched = {r.place for r in unexplained if r.place in searched and not look.lacks(r)}
-        self.must_repeat = any(look.lacks(r) for r in unexplained)
+        self._searched = {rise.place for rise in unexplained if answers.is_complete(rise)}
+        is_complete = len(self._searched) == len(unexplained) and len(waiting) < BATCH_MAX
+        self.incomplete_searches = 0 if is_complete else self.incomplete_searches + 1
         return watch
 
-    async def _look(self, waiting: Sequence[TrackedMovement], network: str) -> Look:
-        hinted = await self._rises.hinted(network, limit=HINTS_MAX)
-        named = (await self._reader.transactions(hinted)).values() if hinted else ()
-        found: dict[UUID, Sequence[Source]] = {}
-        read: set[Place] = set()
-        for rise in (one.movement for one in waiting):
-            units = rise.base_units
-            found[rise.id] = [s for s in _sources(rise, named) if s.base_units <= units]
-            if not found[rise.id] and rise.place not in self._searched:
-                found[rise.id] = [s for s in await self._in_blocks(rise) if s.base_units == units]
-                read.add(rise.place)
-        hashes = {source.transaction_hash for sources in found.values() for source in sources}
-        receipts = await self._reader.receipts(hashes) if hashes else {}
-        return Look(found, receipts, frozenset(read))
+    async def _search(self, rises: Sequence[Movement], hinted: Sequence[str]) -> Answers:
+        """Return what nodes answer, without what they do not answer in time."""
+        answers = Answers({rise.id: [] for rise in rises}, set(self._searched), {})
+        async with self._in_time():
+            if hinted:
+                named = (await self._reader.transactions(hinted)).values()
+                for rise in rises:
+                    answers.found[rise.id] += [
+                        one for one in _sources(rise, named) if one.base_units <= rise.base_units
+                    ]
+        async with self._in_time():
+            for rise in rises:
+                if rise.place not in answers.read:
+                    await self._search_blocks(answers, rise)
+        async with self._in_time():
+            hashes = {s.transaction_hash for found in answers.found.values() for s in found}
+            answers.receipts = await self._reader.receipts(hashes) if hashes else {}
+        return answers
 
-    async def _in_blocks(self, rise: Movement) -> Sequence[Source]:
-        lowest = rise.block.number - BLOCKS_MAX + 1
-        first = max(lowest, _first_number(rise), 0)
-        sent = await self._reader.transactions_between(first=first, last=rise.block)
-        return _sources(rise, sent)
+    async def _search_blocks(self, answers: Answers, rise: Movement) -> None:
+        first = max(rise.block.number - BLOCKS_MAX + 1, _numbers(rise).start)
+        try:
+            sent = await self._reader.transactions_between(first=first, last=rise.block)
+        except ChainError as error:  # the blocks of the other rises may be known
+            observe.rises_unexplained(rise.network, error)
+            return
+        answers.found[rise.id] += [
+            one for one in _sources(rise, sent) if one.base_units == rise.base_units
+        ]
+        answers.read.add(rise.place)
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        """Go on without what nodes do not answer in time."""
+        try:
+            async with asyncio.timeout(STEP_SECONDS_MAX):
+                yield
+        except (ChainError, TimeoutError) as error:
+            observe.rises_unexplained(self._reader.network, error)
 
     async def _commit(
         self,
@@ -155,23 +179,20 @@ class FindRiseTransactions:
         return replace(watch, open={**watch.open, **still_open})
 
 
-def _first_number(rise: Movement) -> int:
-    """Return the lowest block that the rise may be of."""
-    return 0 if rise.counted_number is None else rise.counted_number + 1
+def _numbers(rise: Movement) -> range:
+    """Return the numbers of the blocks that the rise may be of."""
+    first = 0 if rise.counted_number is None else rise.counted_number + 1
+    return range(first, rise.block.number + 1)
 
 
-def _sources(rise: Movement, sent: Iterable[FoundTransaction]) -> list[Source]:
-    """Return the transactions in the range of a rise that send coins to its address."""
-    numbers = range(_first_number(rise), rise.block.number + 1)
+def _sources(rise: Movement, sent: Iterable[FoundTransaction]) -> Iterator[Source]:
+    """Return the transactions in the blocks of a rise that send coins to its address."""
     to_address = rise.to_address.lower()
-    return [
-        Source(one.transaction_hash, checksum_address(owner), units)
-        for one in sent
-        if one.block_number is not None and one.block_number in numbers
-        for owner, units in coins_sent(
-            Transaction(one.from_address, one.to_address, one.value, one.data), to_address
-        ).items()
-    ]
+    for one in sent:
+        if one.block_number in _numbers(rise):
+            call = Transaction(one.from_address, one.to_address, one.value, one.data)
+            for owner, units in coins_sent(call, to_address).items():
+                yield Source(one.transaction_hash, checksum_address(owner), units)
 
 
 def _explained(one: TrackedMovement, source: Source) -> TrackedMovement:

@@ -61,8 +61,8 @@ class FollowNetwork:
         find_rise_transactions: FindRiseTransactions | None = None,
     ) -> None:
         """
-        :param take_targets: nothing where a network has no deposit addresses.
-        :param explain_rises: the same.
+        :param activate_targets: nothing where a network has no deposit addresses.
+        :param find_rise_transactions: the same.
         """
         self._activate_targets = activate_targets
         self._find_rise_transactions = find_rise_transactions
@@ -158,8 +158,8 @@ class FollowNetwork:
                     watch = await self._advance_watch(watch, coming.result(), epoch=epoch)
                     coming = asyncio.create_task(_next(batches))
                     self._failures, self._moved_at = 0, loop.time()
-                    has_waited = self._moved_at - opened > self._between_hints
-                    if (has_waited and self._has_open_work) or self._has_new_rises:
+                    followed = self._moved_at - opened
+                    if self._has_new_targets(followed) or self._has_rises_to_find(followed):
                         return watch
                 elif loop.time() - self._moved_at > self._timings.check_after.total_seconds():
                     await self._open_watch.check(watch)
@@ -170,15 +170,17 @@ class FollowNetwork:
             await _cancelled(hint)
             await _cancelled(coming)
 
-    @property
-    def _has_new_rises(self) -> bool:
-        return self._find_rise_transactions is not None and self._advance_watch.has_new_rises
+    def _has_new_targets(self, followed: float) -> bool:
+        return followed > self._between_hints and self._advance_watch.has_new_targets
 
-    @property
-    def _has_open_work(self) -> bool:
-        """Whether there are new targets, or rises that nodes did not answer about."""
+    def _has_rises_to_find(self, followed: float) -> bool:
+        """Whether there are new rises, or, after a pause, some that nodes did not answer about."""
         find = self._find_rise_transactions
-        return self._advance_watch.has_new_targets or (find is not None and find.must_repeat)
+        if find is None:
+            return False
+        pause = self._between_hints * (1 << min(find.incomplete_searches, 16))
+        has_paused = followed > min(pause, self._timings.pause_max.total_seconds())
+        return self._advance_watch.has_new_rises or (find.incomplete_searches > 0 and has_paused)
 
     @property
     def _between_hints(self) -> float:
@@ -196,6 +198,10 @@ async def _next(batches: AsyncIterator[Sequence[ChainEvent]]) -> Sequence[ChainE
 
 async def _cancelled(task: asyncio.Task[object]) -> None:
     task.cancel()
-    await asyncio.wait({task})
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        await asyncio.wait({task})  # a generator cannot be closed while a task is inside it
+        raise
     if not task.cancelled():
         task.exception()  # read, so that its exception is not reported as unretrieved
