@@ -284,7 +284,8 @@ def test_the_image_has_its_name_and_commit() -> None:
 def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> None:
     grace_period = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]
 
-    needed = WatchdogSettings().stop_timeout.total_seconds() + STOP_SECONDS
+    watchdog = WatchdogSettings()
+    needed = (watchdog.drain + watchdog.stop_timeout).total_seconds() + STOP_SECONDS
     assert int(grace_period.removesuffix("s")) > needed
 
 

@@ -25,11 +25,11 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-class _LastAnswers:
-    """Tells each client of a server that drains to connect anew: the next request goes elsewhere.
+class _DrainingApp:
+    """Adds `Connection: close` to each answer while the server drains.
 
-    A client that is not told may write in the moment in which its connection is closed. It cannot
-    know then whether the request was processed.
+    The next request goes to another process then. Without it, a client may write in the moment in
+    which its connection is closed, and cannot know whether the request was processed.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,13 +37,13 @@ class _LastAnswers:
         self.is_draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_end(message: Message) -> None:
+        async def send_with_close(message: Message) -> None:
             if self.is_draining and message["type"] == "http.response.start":
                 headers = [*message.get("headers", ()), (b"connection", b"close")]
                 message = {**message, "headers": headers}
             await send(message)
 
-        await self._app(scope, receive, send_with_end)
+        await self._app(scope, receive, send_with_close)
 
 
 class AsgiServer:
@@ -62,7 +62,7 @@ class AsgiServer:
         :param idle_timeout: how long a connection without a request is kept.
         :param stop_seconds: how long running requests may take to end at a stop.
         """
-        self._app = _LastAnswers(app)
+        self._app = _DrainingApp(app)
         self._server = _Uvicorn(
             uvicorn.Config(
                 self._app,

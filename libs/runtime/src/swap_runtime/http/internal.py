@@ -87,6 +87,11 @@ class Internal:
         self._server = AsgiServer(app, host, port, stop_seconds=STOP_SECONDS)
         return await self._server.start()
 
+    def drain(self) -> None:
+        """Go on serving, and close each connection with its next answer."""
+        if self._server is not None:
+            self._server.drain()
+
     async def stop(self) -> None:
         """Take no more requests, and let those that run end."""
         if self._server is not None:

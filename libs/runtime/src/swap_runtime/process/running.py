@@ -116,6 +116,7 @@ class Running:
         self._running: dict[Supervised, asyncio.Task[None]] = {}
         self._has_started = False
         self._stop_requested = asyncio.Event()
+        self._drain_ended = asyncio.Event()
         self.internal_port = 0
         self.ports: list[int] = []
 
@@ -134,7 +135,9 @@ class Running:
         return code
 
     def stop(self) -> None:
-        """Ask for the end, as SIGTERM does."""
+        """Ask for the end, as SIGTERM does. Who asks again does not wait for the drain."""
+        if self._stop_requested.is_set():
+            self._drain_ended.set()
         self._stop_requested.set()
 
     async def _until_stopped(self, work: Coroutine[Any, Any, int]) -> int:
@@ -142,7 +145,8 @@ class Running:
         stop_requested = asyncio.create_task(self._stop_requested.wait())
         await asyncio.wait({working, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
         stop_requested.cancel()
-        await self._drain(working)
+        if self._has_started:
+            await self._drain(working)
         if working.done():
             return working.result()
         await cancelled(working)
@@ -150,11 +154,16 @@ class Running:
 
     async def _drain(self, working: asyncio.Task[int]) -> None:
         """Serve what still comes until load balancers send requests to other processes."""
+        self._internal.drain()
         for server in self._servers:
             server.drain()
-        if self._servers and not working.done():
-            drain = self._service.settings.watchdog.drain
-            await asyncio.wait({working}, timeout=drain.total_seconds())
+        ended = asyncio.create_task(self._drain_ended.wait())
+        await asyncio.wait(
+            {working, ended},
+            timeout=self._service.settings.watchdog.drain.total_seconds(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        ended.cancel()
 
     async def _start_and_watch(self) -> int:
         service = self._service
