@@ -163,3 +163,16 @@ class TestRefusals:
             await Node(refusing.url, session).call("eth_getTransactionReceipt", KNOWN)
         with pytest.raises(ChainUnavailable):
             await reader_of(session, refusing).receipts_of_each_node([KNOWN])
+
+
+async def test_blocks_that_do_not_follow_one_another_are_read_from_another_node(session, serve):
+    wrong, correct = await serve(), await serve()
+    for node in (wrong, correct):
+        node.chain.grow(3)
+    correct.change = with_("eth_getBlockByNumber", transactions=[])
+    wrong.change = with_("eth_getBlockByNumber", transactions=[], hash=KNOWN)
+    last = to_block(Node(correct.url, None), correct.chain.blocks[3])
+
+    assert not await reader_of(session, wrong, correct).transactions_between(first=1, last=last)
+    with pytest.raises(ChainUnavailable, match="other blocks"):
+        await reader_of(session, wrong).transactions_between(first=1, last=last)
