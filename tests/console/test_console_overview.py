@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from starlette.applications import Starlette
@@ -18,6 +19,7 @@ from tests.plugins.postgres import Database
 from tests.support.serving import served
 
 pytestmark = pytest.mark.connected
+DOLLARS: Final = re.compile(r"\$[0-9.,]+")
 WATCHER_ANSWERS: dict[str, Any] = {
     "/admin/identity": {"name": "ann", "role": "operator"},
     "/admin/networks": {"networks": []},
@@ -142,6 +144,33 @@ async def test_loss_without_a_swap_links_to_none(database: Database) -> None:
 
     assert "base units" in page
     assert "/swaps/None" not in page
+
+
+async def test_payments_of_a_cap_in_dollars_add_up_to_what_is_spent(database: Database) -> None:
+    [cap] = SETTLER_ANSWERS["/admin/caps"]["caps"]
+    micros = (354_321, 350_000, 9_996)
+    payments = [
+        {
+            "counts_until": "2026-01-01T00:01:00+00:00",
+            "kind": "output",
+            "units": str(one),
+            "network": "A",
+            "token": "0x0",
+            "base_units": "7",
+            "transaction_hash": None,
+            "swap_id": None,
+        }
+        for one in micros
+    ]
+    spent = {**cap, "id": 7, "spent": str(sum(micros))}
+    shown = {"/admin/caps/7/spent": {"cap": spent, "payments": payments, "next": None}}
+
+    async with beside_settler(database, {**SETTLER_ANSWERS, **shown}) as browser:
+        page = (await browser.get("/caps/7/spent")).text
+
+    facts, _, rows = page.partition("Payments</h2>")
+    assert DOLLARS.findall(facts) == ["$5.00", "$0.714317"]
+    assert DOLLARS.findall(rows) == ["$0.354321", "$0.35", "$0.009996"]
 
 
 @asynccontextmanager
