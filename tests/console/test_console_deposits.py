@@ -9,12 +9,14 @@ from typing import Any, Final
 import pytest
 
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.lane_harness import DESTINATION, World, a_deposit
+from services.settler.tests.integration.test_claims import OWNER, only_balance, ordered
+from services.settler.tests.lane_harness import DESTINATION, World, a_deposit, a_funding
 from tests.console.operated import ADDRESS, WITHOUT_SWAP, Browser, Console, only_settler
 from tests.console.test_console_lists import reads_of
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
+PAYMENTS: Final = "Payments that have not failed"
 DEPOSIT: Final = re.compile(r'href="(/deposits/[0-9a-f-]{36})"')
 
 
@@ -72,6 +74,41 @@ async def test_deposit_of_a_swap_is_linked_from_its_page(world: World, browser: 
     assert f'href="/swaps/{swap.id}"' in page
     assert rows_of(page, "Balances") == []
     assert len(rows_of(page, "Ledger")) == 2
+
+
+async def test_payment_by_an_operator_is_shown_until_a_reorg_removes_its_deposit(
+    world: World, browser: Browser
+) -> None:
+    message: Any = a_deposit(90, **WITHOUT_SWAP)
+    await world.settle(message)
+    path = f"/deposits/{message.body.deposit_id}"
+    assert rows_of((await browser.get(path)).text, PAYMENTS) == []
+
+    await ordered(world, await only_balance(world))
+    [payment] = rows_of((await browser.get(path)).text, PAYMENTS)
+    await world.settle(a_deposit(90, version=3, state="reverted", **WITHOUT_SWAP))
+    after = (await browser.get(path)).text
+
+    for shown in ("Claim", "reserved", 'title="1 ETH"', OWNER):
+        assert shown in payment
+    assert rows_of(after, PAYMENTS) == rows_of(after, "Balances") == []
+    assert "Claim released" in "".join(rows_of(after, "Ledger"))
+
+
+async def test_refund_of_a_late_deposit_is_on_its_page_only(world: World, browser: Browser) -> None:
+    await world.due_refunds(1)
+    late: Any = a_deposit(1, deposit_id=a_funding(9).body.deposit_id)
+    await world.settle(late)
+    await world.starting_refunds()()
+    [refund] = await world.rows("SELECT to_address FROM intent WHERE deposit_id IS NOT NULL")
+
+    first = (await browser.get(f"/deposits/{a_deposit(1).body.deposit_id}")).text
+    [payment] = rows_of((await browser.get(f"/deposits/{late.body.deposit_id}")).text, PAYMENTS)
+
+    assert rows_of(first, PAYMENTS) == []
+    assert "None of this deposit alone. Its swap has the others." in first
+    for shown in ("Refund", "reserved", refund.to_address):
+        assert shown in payment
 
 
 @pytest.mark.parametrize("id", ["00000000-0000-0000-0000-000000000009", "none"])

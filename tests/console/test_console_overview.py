@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from starlette.applications import Starlette
@@ -18,6 +19,7 @@ from tests.plugins.postgres import Database
 from tests.support.serving import served
 
 pytestmark = pytest.mark.connected
+DOLLARS: Final = re.compile(r"\$[0-9.,]+")
 WATCHER_ANSWERS: dict[str, Any] = {
     "/admin/identity": {"name": "ann", "role": "operator"},
     "/admin/networks": {"networks": []},
@@ -116,7 +118,10 @@ async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database
         treasury = await browser.get("/balances/treasury?network=A&token=0x0")
         signer = await browser.get("/signers/A/0x02")
         caps = (await browser.get("/caps")).text
-        held = await browser.get("/recovery/held")
+        missing = [
+            await browser.get(path)
+            for path in ("/recovery/held", "/deposits/00000000-0000-0000-0000-000000000009")
+        ]
 
     for page in (overview, balances):
         assert "refunds that are not final" in page
@@ -124,7 +129,8 @@ async def test_pages_are_shown_beside_a_settler_of_the_previous_release(database
     assert (treasury.status_code, "Final block" in treasury.text) == (200, True)
     assert (signer.status_code, "Open nonces</h2>" in signer.text) == (200, False)
     assert "it signs" in signer.text
-    assert (held.status_code, "of another release" in held.text) == (404, True)
+    for one in missing:
+        assert (one.status_code, "of another release" in one.text) == (404, True)
     assert ("$3.00" in caps, "/spent" in caps) == (True, False)
 
 
@@ -142,6 +148,33 @@ async def test_loss_without_a_swap_links_to_none(database: Database) -> None:
 
     assert "base units" in page
     assert "/swaps/None" not in page
+
+
+async def test_payments_of_a_cap_in_dollars_add_up_to_what_is_spent(database: Database) -> None:
+    [cap] = SETTLER_ANSWERS["/admin/caps"]["caps"]
+    micros = (354_321, 350_000, 9_996)
+    payments = [
+        {
+            "counts_until": "2026-01-01T00:01:00+00:00",
+            "kind": "output",
+            "units": str(one),
+            "network": "A",
+            "token": "0x0",
+            "base_units": "7",
+            "transaction_hash": None,
+            "swap_id": None,
+        }
+        for one in micros
+    ]
+    spent = {**cap, "id": 7, "spent": str(sum(micros))}
+    shown = {"/admin/caps/7/spent": {"cap": spent, "payments": payments, "next": None}}
+
+    async with beside_settler(database, {**SETTLER_ANSWERS, **shown}) as browser:
+        page = (await browser.get("/caps/7/spent")).text
+
+    facts, _, rows = page.partition("Payments</h2>")
+    assert DOLLARS.findall(facts) == ["$5.00", "$0.714317"]
+    assert DOLLARS.findall(rows) == ["$0.354321", "$0.35", "$0.009996"]
 
 
 @asynccontextmanager

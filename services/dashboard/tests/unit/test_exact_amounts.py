@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from swap_dashboard.console.domain.units import to_dollars
 from swap_dashboard.http.home import fees_of
 from swap_dashboard.http.rendering import exact_amount, last_digit, shorten_amount
 
@@ -22,6 +23,23 @@ from swap_dashboard.http.rendering import exact_amount, last_digit, shorten_amou
 )
 def test_exact_amount_shows_every_digit(base_units: str, decimals: int, shown: str) -> None:
     assert exact_amount(base_units, decimals) == shown
+
+
+@pytest.mark.parametrize(
+    ("micros", "shown"),
+    [
+        ("0", "$0.00"),
+        ("1", "$0.000001"),
+        ("350000", "$0.35"),
+        ("354321", "$0.354321"),
+        (500_000, "$0.50"),
+        (-20, "-$0.00002"),
+        (-2_000_000, "-$2.00"),
+        ("1234567100000", "$1,234,567.10"),
+    ],
+)
+def test_dollars_have_cents_and_every_further_digit(micros: str | int, shown: str) -> None:
+    assert to_dollars(micros) == shown
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,10 @@ def to_decimal(base_units: int, decimals: int) -> str:
 
 
 def to_dollars(micros: str | int) -> str:
-    """Return an amount in millionths of a dollar, cut to cents."""
-    cents = abs(int(micros)) // 10**4
+    """Return an amount in millionths of a dollar: cents, and all further digits.
+
+    It is exact, so that rows add up to the sum that is shown.
+    """
     sign = "-" if int(micros) < 0 else ""
-    return f"{sign}${cents // 100:,}.{cents % 100:02}"
+    whole, _, fraction = to_decimal(abs(int(micros)), MICROS).partition(".")
+    return f"{sign}${whole}.{fraction:0<2}"
