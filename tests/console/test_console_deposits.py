@@ -16,7 +16,7 @@ from tests.console.test_console_lists import reads_of
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
-PAYMENTS: Final = "Payments that have not failed"
+PAYMENTS: Final = "Payments of this deposit alone, without failed ones"
 DEPOSIT: Final = re.compile(r'href="(/deposits/[0-9a-f-]{36})"')
 
 
@@ -106,7 +106,7 @@ async def test_refund_of_a_late_deposit_is_on_its_page_only(world: World, browse
     [payment] = rows_of((await browser.get(f"/deposits/{late.body.deposit_id}")).text, PAYMENTS)
 
     assert rows_of(first, PAYMENTS) == []
-    assert "None of this deposit alone. Its swap has the others." in first
+    assert "None. The page of the swap has its payments." in first
     for shown in ("Refund", "reserved", refund.to_address):
         assert shown in payment
 

@@ -10,13 +10,16 @@ import pytest
 from swap_dashboard.http.ledger_names import with_names
 from swap_dashboard.http.swap_view import (
     Figure,
+    Refund,
     delivered_of,
     figures_of,
     partial_deposit_of,
     progress_of,
     refund_fees_of,
     refund_fees_part,
+    refunds_of,
     repriced_of,
+    reversal_part,
     senders_of,
     share_of,
     under_way_of,
@@ -45,6 +48,7 @@ def a_swap(
             "amount": amount,
             "status": changes.get("of_all", "completed"),
             "from": f"0x{kind}",
+            "to": f"0xto_{kind}",
             "token": {"symbol": "USDC"},
             "fee_amount": None,
         }
@@ -291,6 +295,23 @@ def test_a_swap_without_an_address_comes_from_the_senders_of_its_deposits() -> N
     assert senders_of(a_swap(("input", 1.0), ("input", 2.0), ("output", 1.0))) == ["0xinput"]
     assert senders_of(a_swap(("input", 1.0), source_address="0xown")) == ["0xown"]
     assert senders_of(a_swap()) == []
+
+
+@pytest.mark.parametrize("is_final", [True, False])
+def test_a_refund_has_its_recipient(*, is_final: bool) -> None:
+    status = "completed" if is_final else "initiated"
+    found = refunds_of(a_swap(("input", 1.0), ("refund", 0.9), of_all=status))
+
+    assert found == [Refund(Figure("0.9", "USDC", "transaction-2"), "0xto_refund", is_final)]
+
+
+def test_fees_of_a_reversed_quote_are_not_charged_unless_another_is_executed() -> None:
+    reversed_quote = an_entry("back", "quote_reversed", swap_liability=-E18, fee_income=5)
+
+    assert reversal_part([]) is None
+    assert reversal_part([EXECUTED]) is None
+    assert reversal_part([EXECUTED, reversed_quote, PAID]) == "entry-back"
+    assert reversal_part([EXECUTED, reversed_quote, EXECUTED]) is None
 
 
 def test_refund_without_a_fee_is_not_listed_as_a_fee() -> None:

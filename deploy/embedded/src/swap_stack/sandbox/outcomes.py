@@ -97,7 +97,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         "pays; the recipient refuses coins and is blocked by USDC",
         "`refunded` (`destination_unavailable`); `failed` without a refund address",
         "the destination's own coin or USDC, `refund_address`",
-        destination_tokens=("ETH", "USDC"),
+        destination_tokens=("ETH", "POL", "USDC"),
         refund_address=True,
     ),
     Outcome.REFUND_BELOW_COST: OutcomeDescription(

@@ -54,6 +54,15 @@ class DeliveredAmount:
 
 
 @dataclass(frozen=True, slots=True)
+class Refund:
+    """What is sent back, after the gas of the refund."""
+
+    amount: Figure
+    recipient: str | None
+    is_final: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReplacedQuote:
     """The first quote of a swap whose money differed from it, or came late."""
 
@@ -188,6 +197,27 @@ def under_way_of(swap: Row) -> Sequence[Figure]:
         for number, one in numbered
         if one["type"] == "output" and one["status"] != "completed"
     ]
+
+
+def refunds_of(swap: Row) -> Sequence[Refund]:
+    """Return what goes back, or has gone back."""
+    numbered = enumerate(swap["transactions"], start=1)
+    return [
+        Refund(
+            Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}"),
+            one["to"],
+            is_final=one["status"] == "completed",
+        )
+        for number, one in numbered
+        if one["type"] == "refund"
+    ]
+
+
+def reversal_part(ledger: Sequence[Row]) -> str | None:
+    """Return the part of the page in which the quote was reversed, so that no fee is charged."""
+    found = [one for one in ledger if one["reason"] in ("quote_executed", "quote_reversed")]
+    is_reversed = found and found[-1]["reason"] == "quote_reversed"
+    return f"entry-{found[-1]['id']}" if is_reversed else None
 
 
 def refund_fees_of(swap: Row) -> Sequence[Row]:

@@ -124,6 +124,8 @@ class SwapPages:
             "delivered": swap_view.delivered_of(swap, quote, quotes, booked),
             "under_way": swap_view.under_way_of(swap),
             "senders": swap_view.senders_of(swap),
+            "refunds": swap_view.refunds_of(swap),
+            "reversal_part": swap_view.reversal_part(booked),
             "refund_fees": swap_view.refund_fees_of(swap),
             "refund_fees_part": swap_view.refund_fees_part(booked),
             **_shown_transactions(swap),

@@ -53,14 +53,17 @@ class DepositPages(ConsolePages):
             visitor.api.get(SETTLER, f"/deposits/{id}"), read_units(visitor.api)
         )
         swap = content["deposit"]["swap_id"]
-        none = "None of this deposit alone. Its swap has the others." if swap else "None."
+        none = "None. The page of the swap has its payments." if swap else "None."
         balances = [_balance(one, units) for one in content["balances"]]
         payments = [_payment(one, units) for one in content["payments"]]
         ledger = [_posting(one, units) for one in content["ledger"]]
         parts = [
             Part("Deposit", facts=_facts(content["deposit"], units)),
             Part("Balances", table=Table(BALANCES, balances, "No balance of its own.")),
-            Part("Payments that have not failed", table=Table(PAYMENTS, payments, none)),
+            Part(
+                "Payments of this deposit alone, without failed ones",
+                table=Table(PAYMENTS, payments, none),
+            ),
             Part("Ledger", table=Table(LEDGER, ledger, "Nothing is booked yet.")),
         ]
         section, crumb = ("stuck", (swap_page(swap), "Swap")) if swap else CLAIMABLES
@@ -74,7 +77,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Swap", swap_link(one["swap_id"])),
         ("Amount", amount_of(units, one)),
         ("Base units", plain(one["base_units"])),
-        ("Returned by its swap", amount_of(units, one, "returned_base_units")),
+        ("Goes back separately", amount_of(units, one, "returned_base_units")),
         ("Token", token_of(units, one)),
         ("Contract", code(one["token"])),
         ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
@@ -86,7 +89,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Confirmations that it needs", number(one["confirmations_required"])),
         ("From", code(one["from_address"])),
         ("To", code(one["to_address"])),
-        ("Number", number(one["sequence_number"])),
+        ("Sequence number", number(one["sequence_number"])),
         ("Memo", whole(one["memo"])),
         ("Received here", moment(one["heard_at"])),
     ]
