@@ -20,6 +20,8 @@ from tests.support.waiting import until
 
 CADDY = os.environ.get("CADDY") or shutil.which("caddy")
 FILE = Path(__file__).parents[2] / "proxy/Caddyfile"
+# Longer than a client waits for the event. The proxy waits for the end of a stream at its stop.
+STREAM_SECONDS = 6
 pytestmark = [
     pytest.mark.connected,
     pytest.mark.skipif(CADDY is None, reason="there is no Caddy here"),
@@ -37,7 +39,7 @@ async def receive(request: Request) -> Response:
 async def stream(_: Request) -> Response:
     async def events() -> AsyncIterator[bytes]:
         yield b"data: first\n\n"
-        await asyncio.sleep(60)
+        await asyncio.sleep(STREAM_SECONDS)
 
     return StreamingResponse(events(), media_type="text/event-stream")
 
