@@ -18,7 +18,7 @@ SOURCE = {"network": "A", "token": "0x0"}
 
 
 def cells(row: dict[str, Any]) -> dict[str, Cell]:
-    table = to_table([row], UNITS, source=SOURCE)
+    table = to_table([row], UNITS, source=SOURCE, ledger="#part-3")
     return dict(zip(table.columns, table.rows[0], strict=True))
 
 
@@ -45,6 +45,14 @@ def test_output_and_refuel_are_charged_in_the_token_of_the_source(
 
     assert (shown[">Amount"].text.replace(",", ""), shown[">Amount"].unit) == paid
     assert (shown[">Charged"].text, shown[">Charged"].unit) == charged
+
+
+def test_amounts_lead_to_the_ledger_and_its_postings_nowhere() -> None:
+    payment = a_payment("output", USDC, base_units="1")
+    posting = {**SOURCE, "account": "custody", "base_units": "1"}
+
+    assert cells(payment)[">Amount"].href == "#part-3"
+    assert cells(posting)[">Amount"].href == ""
 
 
 def test_returned_part_of_a_deposit_is_in_its_own_token() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -39,6 +40,7 @@ CLAIMABLES: Final = ("claimables", ("/claimables", "Claimables"))  # section, an
 CLAIMABLE: Final = ("claimable", "suspense")  # they have a page of their own
 BALANCES: Final = ("Balance", "Kind", ">Amount", "Swap")
 PAYMENTS: Final = ("Kind", "State", ">Amount", "To", "Transaction")
+LEDGER_PART: Final = "#part-4"  # the postings that amounts are made of, on the same page
 LEDGER: Final = ("When", "Entry", ">Block", "Account", ">Amount", "Swap")
 
 
@@ -72,12 +74,13 @@ class DepositPages(ConsolePages):
 
 
 def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    returned = amount_of(units, one, "returned_base_units")
     facts = [
         ("State", badge(one["state"], TONES.get(one["state"], "quiet"))),
         ("Swap", swap_link(one["swap_id"])),
-        ("Amount", amount_of(units, one)),
+        ("Amount", replace(amount_of(units, one), href=LEDGER_PART)),
         ("Base units", plain(one["base_units"])),
-        ("Goes back separately", amount_of(units, one, "returned_base_units")),
+        ("Goes back separately", replace(returned, href=LEDGER_PART)),
         ("Token", token_of(units, one)),
         ("Contract", code(one["token"])),
         ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
@@ -107,14 +110,15 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
 def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     href = f"/claimables/{one['id']}" if one["kind"] in CLAIMABLE else ""
     name = link(f"#{one['id']}", href)
-    return [name, plain(label(one["kind"])), amount_of(units, one), swap_link(one["swap_id"])]
+    booked = replace(amount_of(units, one), href=LEDGER_PART)
+    return [name, plain(label(one["kind"])), booked, swap_link(one["swap_id"])]
 
 
 def _payment(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         plain(label(one["kind"])),
         plain(one["state"]),
-        amount_of(units, one),
+        replace(amount_of(units, one), href=LEDGER_PART),
         code(one["to_address"]),
         code(one["transaction_hash"]),
     ]

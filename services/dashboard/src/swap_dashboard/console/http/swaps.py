@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -31,13 +32,14 @@ from swap_dashboard.console.http.view import (
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
+LEDGER: Final = "ledger"
 TITLES: Final = {
     "transitions": "Transitions",
     "deposits": "Deposits",
     "intents": "Payments",
     "attempts": "Transactions of payments",
     "taken": "Payments made elsewhere",
-    "ledger": "Ledger",
+    LEDGER: "Ledger",
     "balances": "Balances",
 }
 # Amounts in the token of their row.
@@ -100,10 +102,11 @@ class SwapPages(ConsolePages):
             visitor.api.get(SETTLER, f"/swaps/{id}"), read_units(visitor.api)
         )
         source = _asset(content["swap"], "source")
+        shown = [name for name in TITLES if content.get(name)]
+        ledger = f"#part-{shown.index(LEDGER) + 2}" if LEDGER in shown else ""  # behind the facts
         lists = [
-            Part(title, table=to_table(content[name], units, source=source))
-            for name, title in TITLES.items()
-            if content.get(name)
+            Part(TITLES[name], table=to_table(content[name], units, source=source, ledger=ledger))
+            for name in shown
         ]
         view = View(
             title=f"Swap {id}",
@@ -130,14 +133,17 @@ def _asset(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
 
 
 def to_table(
-    rows: Sequence[Mapping[str, Any]], units: Units, *, source: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]], units: Units, *, source: Mapping[str, Any], ledger: str
 ) -> Table:
     """Return the rows of a list of the swap with their columns.
 
     :param source: the network and token that the swap is charged in.
+    :param ledger: the address of the postings that the amounts are made of.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[_cell_of(row, name, units, source=source) for name in names] for row in rows]
+    if "account" not in names:  # the postings themselves
+        cells = [[replace(c, href=ledger) if c.kind == "amount" else c for c in r] for r in cells]
     return Table([HEADS.get(name, label(name)) for name in names], cells)
 
 
