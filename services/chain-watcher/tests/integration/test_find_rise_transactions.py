@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sized
 from typing import Any
 
@@ -196,7 +197,7 @@ async def test_transaction_is_published_again_when_its_block_returns(world: Worl
     assert tuple(row) == (*source, "confirmed")
 
 
-@pytest.mark.parametrize("blocks", [1, 10, 80])
+@pytest.mark.parametrize("blocks", [1, 10, 32])
 async def test_transaction_is_found_in_any_possible_block_of_the_rise(
     world: World, blocks: int
 ) -> None:
@@ -277,6 +278,34 @@ async def test_rise_whose_blocks_are_not_known_does_not_delay_the_others(
         world.chain.mine()
         await shows_in_the_end(world, older, ("confirmed", sent.transaction_hash, USER))
         assert await shown(world, newer) == [("seen", None, None)]
+
+
+async def test_hinted_part_is_no_source_while_the_whole_one_may_be_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anyone can send a little in the same block, and name it."""
+    reader = FakeReader(world.chain)
+    between, answers = reader.transactions_between, asyncio.Event()
+
+    async def later(*, first: int, last: Block) -> Any:
+        if not answers.is_set():
+            raise ChainUnavailable(NETWORK, ["no answer"])
+        return await between(first=first, last=last)
+
+    monkeypatch.setattr(reader, "transactions_between", later)
+    async with world.followed(reader):
+        address = await world.assigns(713)
+        await world.has_activated()
+        await world.sends_coins(address, 5)
+        little = await sends_as(world, OTHER, address, 1)
+        await hints(world, little.transaction_hash)
+        world.chain.mine()
+        await until(lambda: _is_shown(world, address))
+        await is_quiet(world)
+        assert await shown(world, address) == [("seen", None, None)]
+
+        answers.set()  # no transaction sent all of it
+        await shows_in_the_end(world, address, ("seen", little.transaction_hash, OTHER))
 
 
 async def test_failed_hint_does_not_hide_the_transaction_that_sent_the_coins(world: World) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -25,10 +25,10 @@ BATCH_MAX: Final = 200
 HINTS_MAX: Final = 500
 # As long as hints live, and as long again: a user may name the transaction late.
 SEARCH_WINDOW: Final = timedelta(minutes=20)
-# Blocks that are read with all their transactions, for one rise: as many as one step of a follower.
-BLOCKS_MAX: Final = 80
-# Of the three steps of a search: no deposit of the network is credited meanwhile.
-STEP_SECONDS_MAX: Final = 3.0
+# Blocks that are read with all their transactions, for one rise: they fit into one response.
+BLOCKS_MAX: Final = 32
+# After so long a search reads no further blocks: no deposit of the network is credited meanwhile.
+SEARCH_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +44,27 @@ class Source:
 class Answers:
     """What nodes have answered about some rises."""
 
-    found: dict[UUID, list[Source]]  # by rise
-    read: set[Place]  # of rises whose blocks were read
+    sources: dict[UUID, list[Source]]  # by rise
+    read_places: set[Place]  # of rises whose blocks were read
     receipts: Mapping[str, Receipt]  # by transaction
 
     def choose(self, rise: Movement) -> Source | None:
-        """Return the source that succeeded, of several the one that sent most."""
+        """Return the source that succeeded, of several the one that sent most.
+
+        One that sent less than the rise is chosen only when no other can be found.
+        """
         succeeded = [
             source
-            for source in self.found[rise.id]
+            for source in self.sources[rise.id]
             if (receipt := self._receipt(rise, source)) is not None and receipt.succeeded
+            if source.base_units == rise.base_units or self.is_complete(rise)
         ]
         return max(succeeded, key=lambda s: (s.base_units, s.transaction_hash), default=None)
 
     def is_complete(self, rise: Movement) -> bool:
         """Whether a later search of the same blocks would find nothing else."""
-        sources = self.found[rise.id]
-        return rise.place in self.read and all(self._receipt(rise, s) for s in sources)
+        sources = self.sources[rise.id]
+        return rise.place in self.read_places and all(self._receipt(rise, s) for s in sources)
 
     def _receipt(self, rise: Movement, source: Source) -> Receipt | None:
         """Return the receipt in a block of the rise: another branch of the chain proves nothing."""
@@ -90,6 +94,7 @@ class FindRiseTransactions:
         self._reader = reader
         self._clock = clock
         self._searched: set[Place] = set()  # of rises whose blocks show no transaction
+        self._unanswered: set[Place] = set()  # of rises whose blocks nodes did not show
         self.incomplete_searches = 0  # in a row
 
     async def __call__(self, watch: Watch, *, epoch: int) -> Watch:
@@ -114,48 +119,59 @@ class FindRiseTransactions:
             watch = await self._commit(watch, waiting, sources, epoch=epoch)
         unexplained = [one.movement for one in waiting if one.movement.id not in sources]
         self._searched = {rise.place for rise in unexplained if answers.is_complete(rise)}
-        is_complete = len(self._searched) == len(unexplained) and len(waiting) < BATCH_MAX
+        is_complete = len(self._searched) == len(unexplained)
         self.incomplete_searches = 0 if is_complete else self.incomplete_searches + 1
         return watch
 
     async def _search(self, rises: Sequence[Movement], hinted: Sequence[str]) -> Answers:
-        """Return what nodes answer, without what they do not answer in time."""
+        """Return what nodes answer: some may answer one question and not another."""
         answers = Answers({rise.id: [] for rise in rises}, set(self._searched), {})
-        async with self._in_time():
-            if hinted:
-                named = (await self._reader.transactions(hinted)).values()
-                for rise in rises:
-                    answers.found[rise.id] += [
-                        one for one in _sources(rise, named) if one.base_units <= rise.base_units
-                    ]
-        async with self._in_time():
-            for rise in rises:
-                if rise.place not in answers.read:
-                    await self._search_blocks(answers, rise)
-        async with self._in_time():
-            hashes = {s.transaction_hash for found in answers.found.values() for s in found}
+        with self._logging_errors():
+            await self._search_hinted(answers, rises, hinted)
+        await self._search_blocks(answers, rises)
+        with self._logging_errors():
+            hashes = {s.transaction_hash for found in answers.sources.values() for s in found}
             answers.receipts = await self._reader.receipts(hashes) if hashes else {}
         return answers
 
-    async def _search_blocks(self, answers: Answers, rise: Movement) -> None:
-        first = max(rise.block.number - BLOCKS_MAX + 1, _numbers(rise).start)
-        try:
-            sent = await self._reader.transactions_between(first=first, last=rise.block)
-        except ChainError as error:  # the blocks of the other rises may be known
-            observe.rises_unexplained(rise.network, error)
-            return
-        answers.found[rise.id] += [
-            one for one in _sources(rise, sent) if one.base_units == rise.base_units
-        ]
-        answers.read.add(rise.place)
+    async def _search_hinted(
+        self, answers: Answers, rises: Sequence[Movement], hinted: Sequence[str]
+    ) -> None:
+        named = (await self._reader.transactions(hinted)).values() if hinted else ()
+        for rise in rises:
+            answers.sources[rise.id] += [
+                one for one in _sources(rise, named) if one.base_units <= rise.base_units
+            ]
 
-    @asynccontextmanager
-    async def _in_time(self) -> AsyncIterator[None]:
-        """Go on without what nodes do not answer in time."""
+    async def _search_blocks(self, answers: Answers, rises: Sequence[Movement]) -> None:
+        """Read the blocks of each rise once; those that no node showed come last the next time."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + SEARCH_SECONDS
+        unread = [rise for rise in rises if rise.place not in answers.read_places]
+        unread.sort(key=lambda rise: rise.place in self._unanswered)
+        self._unanswered.clear()
+        sent: dict[tuple[int, str], Sequence[FoundTransaction]] = {}  # rises may share their blocks
+        for rise in unread:
+            first = max(rise.block.number - BLOCKS_MAX + 1, _numbers(rise).start)
+            key = first, rise.block.hash
+            if loop.time() < ends_at and key not in sent:
+                with self._logging_errors():
+                    sent[key] = await self._reader.transactions_between(
+                        first=first, last=rise.block
+                    )
+                if key not in sent:
+                    self._unanswered.add(rise.place)
+            if key in sent:
+                answers.sources[rise.id] += [
+                    one for one in _sources(rise, sent[key]) if one.base_units == rise.base_units
+                ]
+                answers.read_places.add(rise.place)
+
+    @contextmanager
+    def _logging_errors(self) -> Iterator[None]:
         try:
-            async with asyncio.timeout(STEP_SECONDS_MAX):
-                yield
-        except (ChainError, TimeoutError) as error:
+            yield
+        except ChainError as error:
             observe.rises_unexplained(self._reader.network, error)
 
     async def _commit(

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.watches import PostgresWatches
@@ -75,6 +76,7 @@ class FollowNetwork:
         self._random = random
         self._timings = timings or FollowTimings()
         self._failures = 0
+        self._find_again_at = 0.0  # by the loop's clock
         self._moved_at = 0.0  # when the chain was last seen to move, by the loop's clock
 
     async def __call__(self, beat: Beat, *, epoch: int) -> None:
@@ -118,8 +120,7 @@ class FollowNetwork:
         while True:  # a hint opens the stream again, which polls at once
             if self._activate_targets is not None:
                 watch = await self._activate_targets(watch, epoch=epoch)
-            if self._find_rise_transactions is not None:
-                watch = await self._find_rise_transactions(watch, epoch=epoch)
+            watch = await self._find_transactions(watch, epoch=epoch)
             batches = self._reader.follow_batches(after=watch.cursor, recent=watch.recent)
             try:
                 watch = await self._process_until_hint(batches, watch, beat, epoch=epoch)
@@ -158,50 +159,78 @@ class FollowNetwork:
                     watch = await self._advance_watch(watch, coming.result(), epoch=epoch)
                     coming = asyncio.create_task(_next(batches))
                     self._failures, self._moved_at = 0, loop.time()
-                    followed = self._moved_at - opened
-                    if self._has_new_targets(followed) or self._has_rises_to_find(followed):
+                    has_waited = self._moved_at - opened > self._between_hints
+                    if has_waited and self._advance_watch.has_new_targets:
+                        return watch
+                    if self._has_new_rises or self._must_search_again:
                         return watch
                 elif loop.time() - self._moved_at > self._timings.check_after.total_seconds():
                     await self._open_watch.check(watch)
                     self._moved_at = loop.time()
-                elif hint in notify_followers and hint.done():
+                elif self._must_search_again or (hint in notify_followers and hint.done()):
                     return watch
         finally:
-            await _cancelled(hint)
-            await _cancelled(coming)
+            await _cancelled(hint, coming)
 
-    def _has_new_targets(self, followed: float) -> bool:
-        return followed > self._between_hints and self._advance_watch.has_new_targets
+    async def _find_transactions(self, watch: Watch, *, epoch: int) -> Watch:
+        """Find the transactions of rises, but for the pause after a search that was incomplete.
 
-    def _has_rises_to_find(self, followed: float) -> bool:
-        """Whether there are new rises, or, after a pause, some that nodes did not answer about."""
+        The pause is as long as that search at least: credits wait for half of the time at most.
+        """
+        find, loop = self._find_rise_transactions, asyncio.get_running_loop()
+        began = loop.time()
+        if find is None or began < self._find_again_at:
+            return watch
+        watch = await find(watch, epoch=epoch)
+        if find.incomplete_searches:
+            pause = max(loop.time() - began, self._pause(find.incomplete_searches))
+            self._find_again_at = loop.time() + pause
+        return watch
+
+    @property
+    def _has_new_rises(self) -> bool:
+        return self._find_rise_transactions is not None and self._advance_watch.has_new_rises
+
+    @property
+    def _must_search_again(self) -> bool:
+        """Whether nodes did not answer about some rises, and the pause after it is over."""
         find = self._find_rise_transactions
-        if find is None:
+        if find is None or not find.incomplete_searches:
             return False
-        pause = self._between_hints * (1 << min(find.incomplete_searches, 16))
-        has_paused = followed > min(pause, self._timings.pause_max.total_seconds())
-        return self._advance_watch.has_new_rises or (find.incomplete_searches > 0 and has_paused)
+        return asyncio.get_running_loop().time() >= self._find_again_at
 
     @property
     def _between_hints(self) -> float:
         return self._timings.between_hints.total_seconds()
 
     def _pause_seconds(self) -> float:
+        return self._pause(self._failures) * (0.5 + self._random.random() / 2)
+
+    def _pause(self, failures: int) -> float:
+        """Return the pause in seconds after so many failures in a row."""
         first, longest = self._timings.first_pause, self._timings.pause_max
-        pause = min(first * (1 << min(self._failures, 16)), longest)
-        return pause.total_seconds() * (0.5 + self._random.random() / 2)
+        return min(first * (1 << min(failures, 16)), longest).total_seconds()
 
 
 async def _next(batches: AsyncIterator[Sequence[ChainEvent]]) -> Sequence[ChainEvent]:
     return await anext(batches)
 
 
-async def _cancelled(task: asyncio.Task[object]) -> None:
-    task.cancel()
-    try:
-        await asyncio.wait({task})
-    except asyncio.CancelledError:
-        await asyncio.wait({task})  # a generator cannot be closed while a task is inside it
-        raise
-    if not task.cancelled():
-        task.exception()  # read, so that its exception is not reported as unretrieved
+async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
+    """End tasks: a generator cannot be closed while one of them is inside it.
+
+    :raises CancelledError: once they have ended, if this was cancelled meanwhile.
+    """
+    is_cancelled = False
+    for task in tasks:
+        task.cancel()
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            is_cancelled = True
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # read, so that its exception is not reported as unretrieved
+    if is_cancelled:
+        raise asyncio.CancelledError
