@@ -61,7 +61,7 @@ WHERE datname = current_database() AND wait_event_type = 'Lock'
 """)
 SEVERAL_ROUNDS_SECONDS = 0.5
 WITHIN_SECONDS = 30
-DRAIN = timedelta(minutes=1)  # the end of the test stops the process again, which ends it
+DRAIN = timedelta(hours=1)  # the end of the test stops the process again, which ends it
 STUCK_AFTER = timedelta(seconds=30)
 START_ANEW_WITHIN_SECONDS = 90
 JOIN_WITHIN_SECONDS = 35  # less than the 40 of aiokafka's request timeout

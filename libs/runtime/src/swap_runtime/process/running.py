@@ -135,7 +135,7 @@ class Running:
         return code
 
     def stop(self) -> None:
-        """Ask for the end, as SIGTERM does. Who asks again does not wait for the drain."""
+        """Ask for the end, as SIGTERM does. A second call ends the drain."""
         if self._stop_requested.is_set():
             self._drain_ended.set()
         self._stop_requested.set()
@@ -157,13 +157,15 @@ class Running:
         self._internal.drain()
         for server in self._servers:
             server.drain()
-        ended = asyncio.create_task(self._drain_ended.wait())
-        await asyncio.wait(
-            {working, ended},
-            timeout=self._service.settings.watchdog.drain.total_seconds(),
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        ended.cancel()
+        asked_again = asyncio.create_task(self._drain_ended.wait())
+        try:
+            await asyncio.wait(
+                {working, asked_again},
+                timeout=self._service.settings.watchdog.drain.total_seconds(),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            asked_again.cancel()
 
     async def _start_and_watch(self) -> int:
         service = self._service
