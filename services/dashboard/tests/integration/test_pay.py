@@ -97,6 +97,8 @@ class TestPage:
 
         assert says in page
         assert "Pay with a wallet" not in page
+        assert ("You receive" in page) is (status == "ls_transfer_pending")
+        assert ("Was to be received" in page) is (status != "ls_transfer_pending")
 
     async def test_of_an_expired_swap_promises_no_payout(
         self, dashboard: Dashboard, api: Api

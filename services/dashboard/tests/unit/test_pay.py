@@ -19,6 +19,7 @@ from swap_dashboard.http.pay_view import (
     action_kind,
     end_words,
     explorer_link,
+    has_payout,
     is_refund_shown,
     payment_uri,
     qr_code,
@@ -312,3 +313,23 @@ class TestFrames:
 
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
         assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(
+    ("status", "sent", "is_paid"),
+    [
+        ("user_transfer_pending", (), True),
+        ("completed", ("output",), True),
+        ("failed", ("output",), True),  # it may arrive yet
+        ("failed", ("input",), False),
+        ("pending_refund", ("input",), False),
+        ("refunded", ("input", "refund"), False),
+        ("expired", (), False),
+    ],
+)
+def test_a_payout_is_promised_while_it_may_arrive(
+    status: str, sent: tuple[str, ...], *, is_paid: bool
+) -> None:
+    swap = a_swap(status=status, transactions=[a_transaction(kind) for kind in sent])
+
+    assert has_payout(swap) is is_paid

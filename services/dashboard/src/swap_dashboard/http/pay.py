@@ -172,6 +172,7 @@ class PayPages:
             "repriced": repriced_text(texts()[language], swap),
             "is_refund_shown": pay_view.is_refund_shown(swap, kind),
             "refund_words": pay_view.refund_words(swap, now),
+            "has_payout": pay_view.has_payout(swap),
             "end_words": pay_view.end_words(swap),
             "stages": pay_view.stages(swap),
             "timeline": pay_view.timeline(swap["timeline"]),

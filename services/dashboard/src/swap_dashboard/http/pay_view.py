@@ -94,6 +94,14 @@ def end_words(swap: Mapping[str, Any]) -> str:
     return PAID_LATE if is_paid_late else str(swap["status"])
 
 
+def has_payout(swap: Mapping[str, Any]) -> bool:
+    """Whether the recipient gets, got or may still get the money."""
+    if swap["status"] in ("expired", "refunded"):
+        return False
+    is_sent = any(one["type"] == "output" for one in swap["transactions"])
+    return is_sent or swap["status"] not in ("failed", "pending_refund")
+
+
 def is_refund_shown(swap: Mapping[str, Any], kind: str) -> bool:
     """Return whether the refund address still matters."""
     if kind != "none":
