@@ -34,7 +34,7 @@ PACE = Pace(poll_seconds=0.005, stale_after_seconds=0.05)
 
 
 def reader_of(session, *nodes, pace=PACE):
-    rpc = Rpc.to_urls("TESTNET", [node.url for node in nodes], session, timeout_seconds=2)
+    rpc = Rpc.to_urls("TESTNET", [node.url for node in nodes], session, timeout_seconds=10)
     return EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN], pace=pace)
 
 
@@ -320,7 +320,7 @@ class TestSecondLook:
         correct_node.chain.grow(3)
         failures = []
         urls = [node.url for node in (behind, other, correct_node)]
-        rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=failures.append)
+        rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=10, on_failure=failures.append)
         reader = EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN])
 
         assert await reader.movements(first=1, last=block(correct_node.chain, 3)) == []
