@@ -232,20 +232,26 @@ async def test_a_node_that_shows_no_transactions_delays_no_credit(
         await shows(world, address, ("seen", None, None), ("confirmed", None, None))
 
 
-@pytest.mark.parametrize("method", ["transactions_between", "receipts"])
+@pytest.mark.parametrize(
+    ("method", "has_answer"),
+    [("transactions_between", False), ("receipts", False), ("receipts", True)],
+    ids=["no blocks", "no receipts", "a receipt that a node lacks"],
+)
 async def test_what_nodes_did_not_show_is_read_again_with_the_next_block(
-    world: World, monkeypatch: pytest.MonkeyPatch, method: str
+    world: World, monkeypatch: pytest.MonkeyPatch, method: str, *, has_answer: bool
 ) -> None:
     reader = FakeReader(world.chain)
     answer, calls = getattr(reader, method), []
 
-    async def silent_once(*arguments: Any, **named: Any) -> Any:
+    async def nothing_at_first(*arguments: Any, **named: Any) -> Any:
         calls.append(arguments)
-        if len(calls) == 1:
-            raise ChainUnavailable(NETWORK, ["no answer"])
-        return await answer(*arguments, **named)
+        if len(calls) > 1:
+            return await answer(*arguments, **named)
+        if has_answer:
+            return {}
+        raise ChainUnavailable(NETWORK, ["no answer"])
 
-    monkeypatch.setattr(reader, method, silent_once)
+    monkeypatch.setattr(reader, method, nothing_at_first)
     async with world.followed(reader):
         address = await world.assigns(708)
         await world.has_activated()
@@ -317,27 +323,6 @@ async def test_failed_hint_does_not_hide_the_transaction_that_sent_the_coins(wor
         sent = await world.sends_coins(address, 5)
         world.chain.mine()
         await shows_in_the_end(world, address, ("seen", sent.transaction_hash, USER))
-
-
-async def test_a_receipt_that_a_node_lacks_is_read_again_with_the_next_block(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader = FakeReader(world.chain)
-    receipts, calls = reader.receipts, []
-
-    async def behind_once(hashes: Any) -> Any:
-        calls.append(hashes)
-        return {} if len(calls) == 1 else await receipts(hashes)
-
-    monkeypatch.setattr(reader, "receipts", behind_once)
-    async with world.followed(reader):
-        address = await world.assigns(709)
-        await world.has_activated()
-        sent = await world.sends_coins(address, 5)
-        world.chain.mine()
-        await until(lambda: _has_asked(calls))
-        world.chain.mine()
-        await shows_in_the_end(world, address, ("confirmed", sent.transaction_hash, USER))
 
 
 async def _is_shown(world: World, address: str) -> bool:
