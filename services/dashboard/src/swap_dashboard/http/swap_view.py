@@ -191,25 +191,15 @@ def under_way_of(swap: Row) -> Sequence[Figure]:
     """Return the payouts that are not final yet, also of a failed swap: one may be sent."""
     if swap["status"] in ("expired", "refunded"):
         return []
-    numbered = enumerate(swap["transactions"], start=1)
-    return [
-        Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}")
-        for number, one in numbered
-        if one["type"] == "output" and one["status"] != "completed"
-    ]
+    payouts = _figures_of_type(swap, "output")
+    return [figure for figure, one in payouts if one["status"] != "completed"]
 
 
 def refunds_of(swap: Row) -> Sequence[Refund]:
     """Return what goes back, or has gone back."""
-    numbered = enumerate(swap["transactions"], start=1)
     return [
-        Refund(
-            Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}"),
-            one["to"],
-            is_final=one["status"] == "completed",
-        )
-        for number, one in numbered
-        if one["type"] == "refund"
+        Refund(figure, one["to"], is_final=one["status"] == "completed")
+        for figure, one in _figures_of_type(swap, "refund")
     ]
 
 
@@ -289,6 +279,15 @@ def _payment_progress(name: str, payments: Sequence[Row], when_final: str) -> st
 def _deposited(swap: Row, total: Decimal) -> Figure:
     part = _part_of(swap, _final(of_type(swap, "input")))
     return Figure(amount(total), _token(swap, is_source=True)["symbol"], part)
+
+
+def _figures_of_type(swap: Row, kind: str) -> Sequence[tuple[Figure, Row]]:
+    """Return the amounts of a swap's transactions of one type, each with its transaction."""
+    return [
+        (Figure(amount(one["amount"]), one["token"]["symbol"], f"transaction-{number}"), one)
+        for number, one in enumerate(swap["transactions"], start=1)
+        if one["type"] == kind
+    ]
 
 
 def _part_of(swap: Row, transactions: Sequence[Row]) -> str:
