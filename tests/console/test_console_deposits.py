@@ -1,4 +1,4 @@
-"""The page of a deposit, of a swap or of none, before a real ledger."""
+"""The pages of a deposit, of a swap or of none, and of a swap, before a real ledger."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import pytest
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_claims import OWNER, only_balance, ordered
 from services.settler.tests.lane_harness import DESTINATION, World, a_deposit, a_funding
+from swap_domain.catalogue import NATIVE
 from tests.console.operated import ADDRESS, WITHOUT_SWAP, Browser, Console, only_settler
 from tests.console.test_console_lists import reads_of
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 PAYMENTS: Final = "Payments of this deposit alone, without failed ones"
+CAP_OF_NOTHING: Final = f"""
+INSERT INTO outflow_cap (network, token, units, span, set_by, set_because)
+VALUES ('{DESTINATION}', '{NATIVE}', 5, '1 day', 'ann', 'so') RETURNING id"""
 DEPOSIT: Final = re.compile(r'href="(/deposits/[0-9a-f-]{36})"')
 
 
@@ -74,6 +78,18 @@ async def test_deposit_of_a_swap_is_linked_from_its_page(world: World, browser: 
     assert f'href="/swaps/{swap.id}"' in page
     assert rows_of(page, "Balances") == []
     assert len(rows_of(page, "Ledger")) == 2
+
+
+async def test_swap_page_says_which_cap_holds_its_payment(world: World, browser: Browser) -> None:
+    await world.rows(CAP_OF_NOTHING)
+    await world.confirmed_swaps(1)
+    await world.send_everything()
+    [held] = await world.rows("SELECT id, swap_id FROM intent")
+
+    [payment] = rows_of((await browser.get(f"/swaps/{held.swap_id}")).text, "Payments")
+
+    reason = "larger than the cap of ETH: raise it, or let the payment through"
+    assert f'<a href="/payments/queue/{held.id}">{reason}</a>' in payment
 
 
 async def test_payment_by_an_operator_is_shown_until_a_reorg_removes_its_deposit(

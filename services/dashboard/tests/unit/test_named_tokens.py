@@ -30,13 +30,13 @@ def test_unlisted_token_is_unknown(network: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
-        (NATIVE, "the cap of ETH is used up"),
-        (USDC, "the cap of USDC is used up"),
-        ("0x1", "the cap of 0x1 is used up"),  # in no catalogue
+        (NATIVE, "the cap of ETH has no room for it yet"),
+        (USDC, "the cap of USDC has no room for it yet"),
+        ("0x1", "the cap of 0x1 has no room for it yet"),  # in no catalogue
     ],
 )
 def test_the_reason_of_a_withheld_payment_has_the_symbol(token: str, reason: str) -> None:
-    row = {"network": "NET", "token": token, "reason": f"the cap of {token} is used up"}
+    row = {"network": "NET", "token": token, "reason": f"the cap of {token} has no room for it yet"}
 
     assert reason_of_queued(UNITS, row) == reason
 

@@ -1,4 +1,4 @@
-"""Amounts of a swap on its page of the console, each in its own token."""
+"""A swap on its page of the console: amounts in their own tokens, and what explains a payment."""
 
 from __future__ import annotations
 
@@ -7,23 +7,80 @@ from typing import Any
 import pytest
 
 from swap_dashboard.console.domain.units import Units
-from swap_dashboard.console.http.swaps import to_table
+from swap_dashboard.console.http.swaps import to_parts
 from swap_dashboard.console.http.view import NONE, Cell
 
 ETH: dict[str, Any] = {"network": "A", "token": "0x0", "symbol": "ETH", "decimals": 18}
 USDC: dict[str, Any] = {"network": "B", "token": "0x1", "symbol": "USDC", "decimals": 6}
 COIN: dict[str, Any] = {"network": "B", "token": "0x0", "symbol": "POL", "decimals": 18}
 UNITS = Units([ETH, USDC, COIN])
-SOURCE = {"network": "A", "token": "0x0"}
+LEDGER = "#part-6"
+UNSET = (
+    *("changed_at", "created_at", "expires_at", "closed_at", "quote_expires_at"),
+    *("quote_revision", "last_requoted_at", "quote_locked_at", "sequence_number", "match_key"),
+    *("source_address", "destination_address", "refund_address", "app_id", "reference_id"),
+    *("trace_id", "fail_reason"),
+)
+SWAP: dict[str, Any] = {
+    **dict.fromkeys(UNSET),
+    "status": "ls_transfer_pending",
+    "method": "direct",
+    "source_network": "A",
+    "source_token": "0x0",
+    "destination_network": "B",
+    "destination_token": "0x1",
+    "requested_base_units": str(10**18),
+    "payout_base_units": "2999500000",
+    "fee_base_units": str(10**15),
+    "quote": {"rate": "3000"},
+}
+LISTS = ("transitions", "deposits", "intents", "attempts", "ledger", "balances", "taken")
+PAYMENT: dict[str, Any] = {
+    "id": "p1",
+    "kind": "output",
+    "state": "reserved",
+    "network": "B",
+    "token": "0x1",
+    "base_units": "3000000000",
+    "charged_base_units": str(10**18),
+    "usd_micros": 3_000_500_000,
+    "to_address": "0xaa",
+    "transaction_hash": None,
+    "failures": 0,
+    "ordered_by": None,
+    "ordered_because": None,
+    "dead_proof": None,
+}
+DEPOSIT: dict[str, Any] = {
+    "id": "d1",
+    "state": "credited",
+    "network": "A",
+    "token": "0x0",
+    "base_units": str(10**18),
+    "returned_base_units": str(10**17),
+    "from_address": None,
+    "transaction_hash": None,
+    "block_time": None,
+}
+POSTING: dict[str, Any] = {
+    "at": None,
+    "kind": "credited",
+    "effective_block": 5,
+    "account": "custody",
+    "network": "A",
+    "token": "0x0",
+    "base_units": "1",
+    "deposit_id": None,
+}
 
 
-def cells(row: dict[str, Any]) -> dict[str, Cell]:
-    table = to_table([row], UNITS, source=SOURCE, ledger="#part-3")
+def cells(title: str, reasons: dict[str, str] | None = None, **lists: Any) -> dict[str, Cell]:
+    """Return the first row of a list of the page, by its columns."""
+    content = {**{name: [] for name in LISTS}, **lists}
+    parts = to_parts({"swap": SWAP, **content}, UNITS, reasons or {})
+    [table] = [part.table for part in parts if part.title == title]
+    assert table is not None
     return dict(zip(table.columns, table.rows[0], strict=True))
-
-
-def a_payment(kind: str, asset: dict[str, Any], **values: Any) -> dict[str, Any]:
-    return {"kind": kind, "network": asset["network"], "token": asset["token"], **values}
 
 
 @pytest.mark.parametrize(
@@ -39,28 +96,47 @@ def a_payment(kind: str, asset: dict[str, Any], **values: Any) -> dict[str, Any]
 def test_output_and_refuel_are_charged_in_the_token_of_the_source(
     kind: str, asset: dict[str, Any], paid: tuple[str, str], charged: tuple[str, str]
 ) -> None:
-    row = a_payment(kind, asset, base_units="3000000000", charged_base_units=str(10**18))
+    row = {**PAYMENT, "kind": kind, "network": asset["network"], "token": asset["token"]}
 
-    shown = cells(row)
+    shown = cells("Payments", intents=[row])
 
     assert (shown[">Amount"].text.replace(",", ""), shown[">Amount"].unit) == paid
     assert (shown[">Charged"].text, shown[">Charged"].unit) == charged
 
 
 def test_amounts_lead_to_the_ledger_and_its_postings_nowhere() -> None:
-    payment = a_payment("output", USDC, base_units="1")
-    posting = {**SOURCE, "account": "custody", "base_units": "1"}
+    parts = to_parts({"swap": SWAP, **{name: [] for name in LISTS}}, UNITS, {})
 
-    assert cells(payment)[">Amount"].href == "#part-3"
-    assert cells(posting)[">Amount"].href == ""
+    assert parts[int(LEDGER.removeprefix("#part-")) - 1].title == "Ledger"
+    assert dict(parts[0].facts)["Requested"].href == LEDGER
+    assert cells("Payments", intents=[PAYMENT])[">Amount"].href == LEDGER
+    assert cells("Ledger", ledger=[POSTING])[">Amount"].href == ""
 
 
 def test_returned_part_of_a_deposit_is_in_its_own_token() -> None:
-    shown = cells({**SOURCE, "base_units": str(10**18), "returned_base_units": str(10**17)})
+    shown = cells("Deposits", deposits=[DEPOSIT])
 
-    assert (shown[">Returned"].text, shown[">Returned"].unit) == ("0.1", "ETH")
+    assert (shown[">Goes back"].text, shown[">Goes back"].unit) == ("0.1", "ETH")
 
 
-@pytest.mark.parametrize(("micros", "text"), [(3_000_500_000, "$3,000.50"), (None, NONE)])
-def test_a_payment_is_worth_dollars(micros: int | None, text: str) -> None:
-    assert cells(a_payment("output", USDC, usd_micros=micros))[">Worth"].text == text
+def test_a_payment_is_worth_dollars() -> None:
+    assert cells("Payments", intents=[PAYMENT])[">Worth"].text == "$3,000.50"
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ({}, NONE),
+        ({"failures": 2}, "2 failed"),
+        ({"ordered_by": "ann", "ordered_because": "her wallet"}, "ann: her wallet"),
+        ({"dead_proof": {"nonce": 7}}, '{"nonce": 7}'),
+    ],
+)
+def test_note_says_what_explains_a_payment(values: dict[str, Any], note: str) -> None:
+    assert cells("Payments", intents=[{**PAYMENT, **values}])["Note"].text == note
+
+
+def test_payment_that_a_cap_holds_leads_to_its_place_in_the_queue() -> None:
+    shown = cells("Payments", {"p1": "the cap of B is 0"}, intents=[PAYMENT])["Note"]
+
+    assert (shown.text, shown.href) == ("the cap of B is 0", "/payments/queue/p1")

@@ -334,7 +334,7 @@ class TestTheQueue:
 
         assert waits["kind"] == "output"
         assert waits["base_units"] == str(PAYOUT)
-        assert waits["reason"] == f"the cap of {NATIVE} is used up"
+        assert waits["reason"] == f"the cap of {NATIVE} has no room for it yet"
         assert shown["spent"] == shown["units"] == str(PAYOUT)
         assert shown["waiting"] == 1
         lines = await PostgresCaps(world.engine, networks=[DESTINATION]).queues()

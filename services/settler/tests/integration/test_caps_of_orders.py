@@ -95,7 +95,7 @@ async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: 
     assert await left(world) == {first.id}
     assert await spent(world) == ONE
     [waits] = await keeping(world).list_queued(limit=20)
-    assert (waits.intent_id, waits.reason) == (second.id, "the cap is used up")
+    assert (waits.intent_id, waits.reason) == (second.id, "the cap has no room for it yet")
 
     await a_day_later(world)
     await world.send_everything()

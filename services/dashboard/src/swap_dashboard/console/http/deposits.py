@@ -68,7 +68,7 @@ class DepositPages(ConsolePages):
             ),
             Part("Ledger", table=Table(LEDGER, ledger, "Nothing is booked yet.")),
         ]
-        section, crumb = ("stuck", (swap_page(swap), "Swap")) if swap else CLAIMABLES
+        section, crumb = ("", (swap_page(swap), "Swap")) if swap else CLAIMABLES
         view = View(title=f"Deposit {id}", crumbs=[crumb], parts=parts)
         return self._layout.page(view, visitor, section=section)
 

@@ -96,7 +96,7 @@ class PaymentPages(OrderingPages):
         form = OrderForm(
             f"/payments/queue/{one['intent_id']}/pass",
             "Let the payment pass",
-            about="It leaves although its caps are used up, and counts under them.",
+            about="It leaves although its caps have no room for it, and counts under them.",
         )
         part = Part("Payment", facts=_queue_facts(one, units), forms=[form])
         view = View(title="Payment", crumbs=[("/payments", "Payments")], parts=[part])

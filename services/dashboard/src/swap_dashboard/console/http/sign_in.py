@@ -126,11 +126,12 @@ class SignInPages:
         )
 
 
-def to_id(text: str) -> UUID:
+def to_id(text: str, *, otherwise: str = "There is nothing at this address.") -> UUID:
     """
+    :param otherwise: the text of the error.
     :raises HTTPException: when it is no id.
     """
     try:
         return UUID(text)
     except ValueError:
-        raise HTTPException(404, "There is nothing at this address.") from None
+        raise HTTPException(404, otherwise) from None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -15,51 +17,40 @@ from swap_dashboard.console.domain.units import Units, to_dollars
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.paging import next_page, page_query
 from swap_dashboard.console.http.sign_in import to_id
-from swap_dashboard.console.http.units import amount_of, read_units, token_of
+from swap_dashboard.console.http.units import amount_of, read_units, reason_of_queued, token_of
 from swap_dashboard.console.http.view import (
     Cell,
     Part,
     Table,
     View,
+    badge,
     code,
     deposit_link,
-    document,
     label,
+    link,
     moment,
     number,
+    part_of,
+    plain,
     swap_link,
+    whole,
 )
-from swap_dashboard.console.ports import ServiceName
+from swap_dashboard.console.ports import OperatorApi, ServiceName, ServiceRefused
 
 SETTLER: Final = ServiceName.SETTLER
-LEDGER: Final = "ledger"
-TITLES: Final = {
-    "transitions": "Transitions",
-    "deposits": "Deposits",
-    "intents": "Payments",
-    "attempts": "Transactions of payments",
-    "taken": "Payments made elsewhere",
-    LEDGER: "Ledger",
-    "balances": "Balances",
-}
-# Amounts in the token of their row.
-AMOUNTS: Final = {
-    "base_units": ">Amount",
-    "charged_base_units": ">Charged",
-    "returned_base_units": ">Returned",
-    "balance": ">Balance",
-}
-HEADS: Final = {**AMOUNTS, "usd_micros": ">Worth"}
+DEPOSIT_TONES: Final = {
+    "seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"
+}  # fmt: skip
+LEDGER_PART: Final = "#part-6"  # the postings that amounts are made of, on the same page
+CHANGES: Final = ("When", "From", "To", "Cause")
+DEPOSITS: Final = ("Deposit", "State", ">Amount", ">Goes back", "From", "Transaction", "Mined")
+PAYMENTS: Final = ("Kind", "State", ">Amount", ">Charged", ">Worth", "To", "Transaction", "Note")
+ATTEMPTS: Final = ("Payment", "Signer", ">Nonce", "Transaction", "Purpose", "Sent", "Closed")
+LEDGER: Final = ("When", "Entry", ">Block", "Account", "Network", ">Amount", "Deposit")
+BALANCES: Final = ("Account", "Network", ">Balance", "Deposit")
+ELSEWHERE: Final = ("When", "Outcome", ">Amount", "To", "Transaction", "Explained by", "Because")
 # Payments that the swap is charged for in its source token.
 PAID_AT_DESTINATION: Final = ("output", "refuel")
-# Amounts of a swap, in the token of one of its sides.
-SIDES: Final = {
-    "requested_base_units": "source",
-    "fee_base_units": "source",
-    "payout_base_units": "destination",
-}
-DEPOSIT_ONLY: Final = "is_booked"  # a field of deposits alone
-CODES: Final = ("_id", "_address", "_hash", "token", "signer")
 
 
 class SwapPages(ConsolePages):
@@ -92,7 +83,10 @@ class SwapPages(ConsolePages):
 
     async def search(self, request: Request) -> Response:
         self._visitors.require(request)
-        id = to_id(request.query_params.get("id", "").strip())
+        id = to_id(
+            request.query_params.get("id", "").strip(),
+            otherwise="A swap is found by its whole id, as in the answer that created it.",
+        )
         return RedirectResponse(f"/swaps/{id}", status_code=303)
 
     async def show(self, request: Request) -> Response:
@@ -101,71 +95,199 @@ class SwapPages(ConsolePages):
         content, units = await asyncio.gather(
             visitor.api.get(SETTLER, f"/swaps/{id}"), read_units(visitor.api)
         )
-        source = _asset(content["swap"], "source")
-        shown = [name for name in TITLES if content.get(name)]
-        ledger = f"#part-{shown.index(LEDGER) + 2}" if LEDGER in shown else ""  # behind the facts
-        lists = [
-            Part(TITLES[name], table=to_table(content[name], units, source=source, ledger=ledger))
-            for name in shown
-        ]
-        view = View(
-            title=f"Swap {id}",
-            crumbs=[("/stuck", "Stuck swaps")],
-            parts=[Part("Swap", facts=_facts(content["swap"], units)), *lists],
-        )
-        return self._layout.page(view, visitor, section="stuck")
+        waiting = await _find_waiting(visitor.api, content["intents"])
+        reasons = {id: reason_of_queued(units, one) for id, one in waiting.items()}
+        view = View(title=f"Swap {id}", parts=to_parts(content, units, reasons))
+        return self._layout.page(view, visitor, section="")
+
+
+async def _find_waiting(
+    api: OperatorApi, payments: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return, by their ids, the payments that a cap holds, as its queue has them."""
+    ids = [one["id"] for one in payments if one["state"] == "reserved"]
+    found = await asyncio.gather(*(_find_queued(api, id) for id in ids))
+    return {id: one for id, one in zip(ids, found, strict=True) if one}
+
+
+async def _find_queued(api: OperatorApi, id: str) -> Mapping[str, Any] | None:
+    try:
+        content = await api.get(SETTLER, f"/payouts/queue/{id}")
+    except ServiceRefused as refused:
+        if refused.status != HTTPStatus.NOT_FOUND:
+            raise
+        return None
+    queued: Mapping[str, Any] = content["waiting"]
+    return queued
+
+
+def to_parts(
+    content: Mapping[str, Any], units: Units, reasons: Mapping[str, str]
+) -> Sequence[Part]:
+    """Return the parts of a swap's page. Amounts lead to the ledger, which is the sixth.
+
+    :param reasons: why payments wait for a cap, by their ids.
+    """
+    swap = content["swap"]
+    tables = [
+        ("Changes", CHANGES, [_change(one) for one in content["transitions"]]),
+        ("Deposits", DEPOSITS, [_deposit(one, units) for one in content["deposits"]]),
+        ("Payments", PAYMENTS, [_payment(one, swap, units, reasons) for one in content["intents"]]),
+        ("Transactions of payments", ATTEMPTS, [_attempt(one) for one in content["attempts"]]),
+        ("Ledger", LEDGER, [_posting(one, units) for one in content["ledger"]]),
+        ("Balances", BALANCES, [_balance(one, units) for one in content["balances"]]),
+        (
+            "Payments made elsewhere",
+            ELSEWHERE,
+            [_elsewhere(one, units) for one in content["taken"]],
+        ),
+    ]
+    return [
+        Part("Swap", facts=_facts(swap, units)),
+        *(Part(title, table=Table(heads, rows, "None.")) for title, heads, rows in tables),
+        Part("Quote", text=json.dumps(swap["quote"], indent=2, ensure_ascii=False)),
+    ]
 
 
 def _facts(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
-    return [_fact(swap, name, units) for name in swap]
+    source, destination = _side(swap, "source"), _side(swap, "destination")
+    facts = [
+        ("Status", Cell(swap["status"], "status")),
+        ("Since", moment(swap["changed_at"])),
+        ("Requested", _booked(units, {**source, "base_units": swap["requested_base_units"]})),
+        ("From", _network(swap["source_network"])),
+        ("Token", token_of(units, source)),
+        ("Pays out", _booked(units, {**destination, "base_units": swap["payout_base_units"]})),
+        ("To", _network(swap["destination_network"])),
+        ("Token paid out", token_of(units, destination)),
+        ("Fee", _booked(units, {**source, "base_units": swap["fee_base_units"]})),
+        ("Method", plain(label(swap["method"]))),
+        ("Source address", code(swap["source_address"])),
+        ("Recipient", code(swap["destination_address"])),
+        ("Refund address", code(swap["refund_address"])),
+        ("App", code(swap["app_id"])),
+        ("Reference of the partner", whole(swap["reference_id"])),
+        ("Created", moment(swap["created_at"])),
+        ("Expires", moment(swap["expires_at"])),
+        ("Ended", moment(swap["closed_at"])),
+        ("Quote valid until", moment(swap["quote_expires_at"])),
+        ("Quoted again", number(swap["quote_revision"])),
+        ("Last quoted again", moment(swap["last_requoted_at"])),
+        ("Quote locked", moment(swap["quote_locked_at"])),
+        ("Number", number(swap["sequence_number"])),
+        ("Match key", whole(swap["match_key"])),
+        ("Trace", code(swap["trace_id"])),
+    ]
+    if swap["fail_reason"]:
+        facts.insert(2, ("Why it failed", plain(label(swap["fail_reason"]))))
+    return facts
 
 
-def _fact(swap: Mapping[str, Any], name: str, units: Units) -> tuple[str, Cell]:
-    side = SIDES.get(name)
-    if side is None or swap[name] is None:
-        return label(name), _cell(name, swap[name])
-    shown = amount_of(units, {**_asset(swap, side), "base_units": swap[name]})
-    return label(name.removesuffix("_base_units")), shown
-
-
-def _asset(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
+def _side(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
     return {"network": swap[f"{side}_network"], "token": swap[f"{side}_token"]}
 
 
-def to_table(
-    rows: Sequence[Mapping[str, Any]], units: Units, *, source: Mapping[str, Any], ledger: str
-) -> Table:
-    """Return the rows of a list of the swap with their columns.
-
-    :param source: the network and token that the swap is charged in.
-    :param ledger: the address of the postings that the amounts are made of.
-    """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_cell_of(row, name, units, source=source) for name in names] for row in rows]
-    if "account" not in names:  # the postings themselves
-        cells = [[replace(c, href=ledger) if c.kind == "amount" else c for c in r] for r in cells]
-    return Table([HEADS.get(name, label(name)) for name in names], cells)
+def _network(name: str) -> Cell:
+    return link(name, f"/networks/{part_of(name)}")
 
 
-def _cell_of(row: Mapping[str, Any], name: str, units: Units, *, source: Mapping[str, Any]) -> Cell:
-    """Return a value of a row: an amount and a token by the token's name."""
-    if name == "deposit_id" or (name == "id" and DEPOSIT_ONLY in row):
-        return deposit_link(row.get(name))
-    value = row.get(name)
-    if value is None or "network" not in row or "token" not in row:
-        return _cell(name, value)
-    if name == "usd_micros":
-        return number(to_dollars(value))
-    if name == "charged_base_units" and row.get("kind") in PAID_AT_DESTINATION:
-        return amount_of(units, {**row, **source}, name)
-    if name in AMOUNTS:
-        return amount_of(units, row, name)
-    return token_of(units, row) if name == "token" else _cell(name, value)
+def _booked(units: Units, row: Mapping[str, Any], name: str = "base_units") -> Cell:
+    """Return an amount that leads to its postings."""
+    return replace(amount_of(units, row, name), href=LEDGER_PART)
 
 
-def _cell(name: str, value: Any) -> Cell:
-    if isinstance(value, str) and (name == "at" or name.endswith("_at") or name == "since"):
-        return moment(value)
-    if isinstance(value, str) and (name == "id" or name.endswith(CODES)):
-        return code(value, f"/swaps/{value}" if name == "swap_id" else "")
-    return document(value)
+def _change(one: Mapping[str, Any]) -> Sequence[Cell]:
+    before = one["from_status"]
+    return [
+        moment(one["at"]),
+        Cell(before, "status") if before else plain(None),
+        Cell(one["to_status"], "status"),
+        # A settler of the release before names no causes.
+        plain(label(one.get("cause") or "")),
+    ]
+
+
+def _deposit(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        deposit_link(one["id"]),
+        badge(one["state"], DEPOSIT_TONES.get(one["state"], "quiet")),
+        _booked(units, one),
+        _booked(units, one, "returned_base_units"),
+        code(one["from_address"]),
+        code(one["transaction_hash"]),
+        moment(one["block_time"]),
+    ]
+
+
+def _payment(
+    one: Mapping[str, Any], swap: Mapping[str, Any], units: Units, reasons: Mapping[str, str]
+) -> Sequence[Cell]:
+    is_charged_at_source = one["kind"] in PAID_AT_DESTINATION
+    charged = {**one, **_side(swap, "source")} if is_charged_at_source else one
+    return [
+        plain(label(one["kind"])),
+        plain(one["state"]),
+        _booked(units, one),
+        _booked(units, charged, "charged_base_units"),
+        number(to_dollars(one["usd_micros"])),
+        code(one["to_address"]),
+        code(one["transaction_hash"]),
+        _note(one, reasons),
+    ]
+
+
+def _note(one: Mapping[str, Any], reasons: Mapping[str, str]) -> Cell:
+    """Return what an operator has to know of a payment: why it waits or failed, who ordered it."""
+    if reason := reasons.get(one["id"]):
+        return link(reason, f"/payments/queue/{one['id']}")
+    if one["ordered_by"]:
+        return whole(f"{one['ordered_by']}: {one['ordered_because']}")
+    if one["dead_proof"]:
+        return Cell(json.dumps(one["dead_proof"], ensure_ascii=False), "json")
+    return plain(f"{one['failures']} failed" if one["failures"] else None)
+
+
+def _attempt(one: Mapping[str, Any]) -> Sequence[Cell]:
+    where = f"/signers/{part_of(one['network'])}/{part_of(one['signer'])}"
+    return [
+        code(one["intent_id"]),
+        code(one["signer"], where),
+        number(one["nonce"]),
+        code(one["transaction_hash"]),
+        plain("cancels the nonce" if one["is_cancel"] else "pays"),
+        moment(one["first_sent_at"]),
+        moment(one["closed_at"]),
+    ]
+
+
+def _posting(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        moment(one["at"]),
+        plain(label(one["kind"])),
+        number(one["effective_block"]),
+        plain(label(one["account"])),
+        _network(one["network"]),
+        amount_of(units, one),
+        deposit_link(one["deposit_id"]),
+    ]
+
+
+def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        plain(label(one["kind"])),
+        _network(one["network"]),
+        _booked(units, one, "balance"),
+        deposit_link(one["deposit_id"]),
+    ]
+
+
+def _elsewhere(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        moment(one["at"]),
+        plain(one["outcome"]),
+        _booked(units, one),
+        code(one["to_address"]),
+        code(one["transaction_hash"]),
+        plain(one["named_by"]),
+        whole(one["named_because"]),
+    ]

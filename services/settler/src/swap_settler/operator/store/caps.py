@@ -304,4 +304,4 @@ def _reason(row: Row) -> str:
         return f"it has no price to count under {of}: let the payment through"
     if row.amount > row.cap_units:
         return f"larger than {of}: raise it, or let the payment through"
-    return f"{of} is used up"
+    return f"{of} has no room for it yet"
