@@ -145,26 +145,38 @@ def to_parts(
     return [
         Part("Swap", facts=_facts(swap, units)),
         *(Part(title, table=Table(heads, rows, "None.")) for title, heads, rows in tables),
+        Part("Details", facts=_details(swap, units)),
         Part("Quote", text=json.dumps(swap["quote"], indent=2, ensure_ascii=False)),
     ]
 
 
 def _facts(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
-    source, destination = _side(swap, "source"), _side(swap, "destination")
+    """Return what an operator reads first."""
+    requested = {**_side(swap, "source"), "base_units": swap["requested_base_units"]}
+    paid_out = {**_side(swap, "destination"), "base_units": swap["payout_base_units"]}
     facts = [
         ("Status", Cell(swap["status"], "status")),
         ("Since", moment(swap["changed_at"])),
-        ("Requested", _booked(units, {**source, "base_units": swap["requested_base_units"]})),
+        ("Requested", _booked(units, requested)),
         ("From", _network(swap["source_network"])),
-        ("Token", token_of(units, source)),
-        ("Pays out", _booked(units, {**destination, "base_units": swap["payout_base_units"]})),
+        ("Pays out", _booked(units, paid_out)),
         ("To", _network(swap["destination_network"])),
-        ("Token paid out", token_of(units, destination)),
-        ("Fee", _booked(units, {**source, "base_units": swap["fee_base_units"]})),
-        ("Method", plain(label(swap["method"]))),
-        ("Source address", code(swap["source_address"])),
         ("Recipient", code(swap["destination_address"])),
         ("Refund address", code(swap["refund_address"])),
+    ]
+    if swap["fail_reason"]:
+        facts.insert(2, ("Why it failed", plain(label(swap["fail_reason"]))))
+    return facts
+
+
+def _details(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    source = _side(swap, "source")
+    return [
+        ("Method", plain(label(swap["method"]))),
+        ("Fee", _booked(units, {**source, "base_units": swap["fee_base_units"]})),
+        ("Token", token_of(units, source)),
+        ("Token paid out", token_of(units, _side(swap, "destination"))),
+        ("Source address", code(swap["source_address"])),
         ("App", code(swap["app_id"])),
         ("Reference of the partner", whole(swap["reference_id"])),
         ("Created", moment(swap["created_at"])),
@@ -178,9 +190,6 @@ def _facts(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Match key", whole(swap["match_key"])),
         ("Trace", code(swap["trace_id"])),
     ]
-    if swap["fail_reason"]:
-        facts.insert(2, ("Why it failed", plain(label(swap["fail_reason"]))))
-    return facts
 
 
 def _side(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
