@@ -71,7 +71,7 @@ cluster-down: install-python  ## End it and remove its data; binaries and images
 
 ##@ Test
 # Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
-STAGES := check lint-openapi test-evm test-unit test-integration test-sdk test-e2e test-faults
+STAGES := check lint-openapi test-evm test-unit test-integration test-e2e test-faults
 SLOW_STAGES := test-slow test-slow-e2e test-stack test-observability test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
 
 test: install install-sdk install-node-tools  ## Every quick stage, with its time; CI adds test-slow, test-slow-e2e and test-kafka
@@ -83,17 +83,17 @@ test-all: install install-sdk install-node-tools  ## The same, then what takes h
 test-unit: install-python  ## No server, no network
 	$(PYTEST) $(PARALLEL)=2 -m "not connected and not e2e"
 
-test-integration: install  ## PostgreSQL, Valkey, a broker, chains
+test-integration: install install-sdk install-node-tools $(SDK)  ## PostgreSQL, Valkey, a broker, chains
 	$(PYTEST) $(PARALLEL)=3 -m "connected and not e2e and not slow"
 
 test-e2e: install install-sdk install-node-tools $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(PYTEST) -m "not slow" $(JOURNEYS)
 
-test-slow: install install-node-tools  ## Tests of test-integration that wait or restart for ten seconds and more
+test-slow: install install-node-tools  ## Tests of test-integration that take ten seconds and more
 	$(PYTEST) $(PARALLEL)=3 -m "connected and not e2e and slow"
 
-test-slow-e2e: install install-sdk install-node-tools $(SDK)  ## The same of test-e2e
-	$(PYTEST) -m slow $(JOURNEYS)
+test-slow-e2e: install install-sdk install-node-tools $(SDK)  ## The same of test-e2e and test-faults
+	$(PYTEST) -m slow tests/e2e
 
 test-kafka: export BROKER := kafka
 test-kafka: install  ## The journeys that depend on the broker, on Apache Kafka
@@ -115,8 +115,8 @@ test-conformance: install-python  ## Any deployment against the specification (B
 	$(PYTEST) -c tests/conformance/pytest.ini tests/conformance
 
 test-faults: export KILL_SECONDS := $(or $(KILL_SECONDS),20)
-test-faults: install  ## The whole system while parts of it die, at each step of a payment and at random
-	$(PYTEST) tests/e2e/faults
+test-faults: install  ## The whole system while parts of it die, at each step of a payout and at random
+	$(PYTEST) -m "not slow" tests/e2e/faults
 
 test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
 	$(PYTEST) deploy/embedded -m e2e

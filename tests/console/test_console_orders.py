@@ -318,6 +318,7 @@ async def ids(services: Services) -> dict[str, str]:
 
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
+@pytest.mark.slow
 async def test_each_order_is_given_by_its_form_and_carried_out(
     services: Services, ids: Mapping[str, str], tmp_path: Path
 ) -> None:

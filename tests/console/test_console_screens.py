@@ -152,6 +152,7 @@ def test_every_entry_of_the_menu_has_a_picture_in_the_guide() -> None:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.slow
 async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:

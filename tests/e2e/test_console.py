@@ -28,6 +28,7 @@ BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the console (.ci/run installs one)"
 NO_AXE = "axe-core is not installed (make install-node-tools): nobody has checked the console"
 pytestmark = [
+    pytest.mark.slow,  # two operators go through every order
     pytest.mark.timeout(600),
     pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),

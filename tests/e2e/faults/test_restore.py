@@ -15,6 +15,7 @@ SERVICES = ("notifier", "api", "quoter", "settler", "chain_watcher")
 
 
 @pytest.mark.fault("P6")
+@pytest.mark.slow
 async def test_p6_restored_database_pays_no_swap_twice(stack: Stack, tmp_path: Path) -> None:
     # The lost rows are in no ledger, so the next module gets a new stack.
     stack.broken_by = "a database that has forgotten payments"

@@ -63,6 +63,7 @@ class TestCrash:
         for one in done:
             await paid_once(stack, one.id)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("point", ["after_slot", "after_sign", "before_send", "after_send"])
     @pytest.mark.fault("S2", "S3", "S4", "S5")
     async def test_between_two_steps_deposits_once_what_was_signed_for(

@@ -283,6 +283,7 @@ async def test_every_page_has_a_screen(database: Database, api: Api) -> None:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.slow
 async def test_dashboard_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, "about:blank") as page:
