@@ -8,14 +8,16 @@ from swap_api.funding.http.routes import attachment_endpoints, authorization_end
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.idempotent_requests import with_idempotency_key
 from swap_api.management.http.app_fees import AppFeeEndpoints
-from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
-from swap_api.management.http.members import MemberEndpoints
-from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.routes import management
 from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swap_endpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
+from swap_api.management.usecases.manage_keys import ManageKeys
+from swap_api.management.usecases.manage_members import ManageMembers
+from swap_api.management.usecases.manage_partners import ManagePartners
+from swap_api.management.usecases.manage_webhooks import ManageWebhooks
+from swap_api.management.usecases.read_app_limits import ReadAppLimits
 from swap_api.model.keys import Scope
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.pay_links.http.routes import pay_link_endpoints
@@ -41,11 +43,13 @@ def endpoints(
     authorizations: AuthorizationEndpoints,
     attachments: AttachmentEndpoints,
     pay: PayEndpoints,
-    organizations: ManagementEndpoints,
-    members: MemberEndpoints,
-    webhooks: WebhookEndpoints,
+    partners: ManagePartners,
+    keys: ManageKeys,
+    members: ManageMembers,
+    webhooks: ManageWebhooks,
+    webhook_endpoints: WebhookEndpoints,
     figures: FigureEndpoints,
-    app_limits: AppLimitEndpoints,
+    read_app_limits: ReadAppLimits,
     app_fees: AppFeeEndpoints,
     request_log: RequestLogEndpoints,
     member_swaps: ManagedSwapEndpoints,
@@ -54,11 +58,13 @@ def endpoints(
     for_members = (
         endpoint
         for endpoint in management(
-            organizations=organizations,
+            partners=partners,
+            keys=keys,
             members=members,
             webhooks=webhooks,
+            webhook_endpoints=webhook_endpoints,
             figures=figures,
-            app_limits=app_limits,
+            read_app_limits=read_app_limits,
             app_fees=app_fees,
             request_log=request_log,
         )

@@ -60,6 +60,7 @@ class Endpoint:
     is_matched_first: bool = False  # its route is tried before those that are not
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
+    operation: str = ""  # its id in the document; empty: made of the handler's name
 
     @property
     def names_owned(self) -> bool:

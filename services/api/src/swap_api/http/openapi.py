@@ -269,7 +269,9 @@ def _examples_of_each(answers: UnionType) -> dict[str, Any]:
 
 
 def _operation_id(endpoint: Endpoint) -> str:
-    """Return the handler's name after its group's: `swap_read` of `SwapEndpoints.read`."""
+    """Return the declared id, or the handler's name: `swap_read` of `SwapEndpoints.read`."""
+    if endpoint.operation:
+        return endpoint.operation
     group, _, name = endpoint.handler.__qualname__.rpartition(".")
     return f"{group.removesuffix('Endpoints').lower()}_{name}"
 

@@ -10,10 +10,7 @@ from swap_api.admission.build import AdmissionParts
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bounds
 from swap_api.management.http.app_fees import AppFeeEndpoints
-from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
-from swap_api.management.http.members import MemberEndpoints
-from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.swaps import ManagedSwapEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
@@ -44,11 +41,13 @@ from swap_runtime.process.service import Service
 
 
 class ManagementRoutes(TypedDict):
-    organizations: ManagementEndpoints
-    members: MemberEndpoints
-    webhooks: WebhookEndpoints
+    partners: ManagePartners
+    keys: ManageKeys
+    members: ManageMembers
+    webhooks: ManageWebhooks
+    webhook_endpoints: WebhookEndpoints
     figures: FigureEndpoints
-    app_limits: AppLimitEndpoints
+    read_app_limits: ReadAppLimits
     app_fees: AppFeeEndpoints
     request_log: RequestLogEndpoints
 
@@ -68,11 +67,13 @@ class Management:
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
         return {
-            "organizations": ManagementEndpoints(self.manage_partners, self.manage_keys),
-            "members": MemberEndpoints(self.manage_members),
-            "webhooks": WebhookEndpoints(self.manage_webhooks),
+            "partners": self.manage_partners,
+            "keys": self.manage_keys,
+            "members": self.manage_members,
+            "webhooks": self.manage_webhooks,
+            "webhook_endpoints": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
-            "app_limits": AppLimitEndpoints(self.read_app_limits),
+            "read_app_limits": self.read_app_limits,
             "app_fees": self.app_fees,
             "request_log": RequestLogEndpoints(self.list_requests),
         }

@@ -31,6 +31,7 @@ def get_endpoint(
     refuses: Sequence[ErrorCode] = (),
     weight: int = 1,
     headers: Mapping[str, str] | None = None,
+    operation: str = "",
 ) -> Endpoint:
     return Endpoint(
         "GET",
@@ -43,6 +44,7 @@ def get_endpoint(
         query=query or (PageParameters if is_paged else None),
         refuses=refuses,
         headers=headers or (PAGED if is_paged else {}),
+        operation=operation,
     )
 
 
@@ -58,6 +60,7 @@ def post_endpoint(
     creates: bool = False,
     shows_secret: bool = False,
     kind: Kind = Kind.CREATE,
+    operation: str = "",
 ) -> Endpoint:
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
     return Endpoint(
@@ -72,4 +75,5 @@ def post_endpoint(
         refuses=(*permitted, *refuses),
         creates=creates or shows_secret,
         shows_secret=shows_secret,
+        operation=operation,
     )

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import urlencode
 from uuid import UUID
 
-import orjson
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import id_of, parse_query
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
 from swap_api.management.decide.app_fees import FeeFilter
+from swap_api.management.http.answers import actor_of, json_response, listed_without_pages
 from swap_api.management.http.fee_rendering import render_balance, render_entry
-from swap_api.management.http.organizations import actor_of, json_response
 from swap_api.management.http.parameters import FeeEntriesParameters
 from swap_api.management.usecases.read_app_fees import ReadAppFees
 from swap_api.model.refusals import Invalid
@@ -42,13 +39,8 @@ class AppFeeEndpoints:
         parameters = parse_query(FeeEntriesParameters, request.query)
         wanted = self._wanted(id_of(request, "appId"), parameters)
         page = await self._read_app_fees.list(wanted, actor=actor_of(context))
-        headers = {}
-        if page.has_more:
-            query = [(name, value) for name, value in request.query if name != "starting_after"]
-            behind = urlencode([*query, ("starting_after", str(page.entries[-1].id))])
-            headers["link"] = f'<{request.path}?{behind}>; rel="next"'
         rows = [render_entry(entry, self._public) for entry in page.entries]
-        return enveloped(orjson.dumps(rows), headers)
+        return listed_without_pages(request, rows, has_more=page.has_more)
 
     def _wanted(self, app_id: UUID, parameters: FeeEntriesParameters) -> FeeFilter:
         return FeeFilter(

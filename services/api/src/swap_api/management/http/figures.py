@@ -11,7 +11,7 @@ from swap_api.http.endpoints import Context
 from swap_api.http.parameters import id_of, parse_query
 from swap_api.http.requests import Request
 from swap_api.management.decide.figures import DayFigures, Period, StatusFigures
-from swap_api.management.http.organizations import actor_of, json_response
+from swap_api.management.http.answers import actor_of, json_response
 from swap_api.management.http.parameters import DaysParameters
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_contracts.public.figures import completion

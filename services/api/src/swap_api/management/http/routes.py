@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable
+from typing import Any, Final, Unpack
 
 from swap_api.admission.decide.rate_limits import Kind
 from swap_api.http.endpoints import MANAGEMENT, Endpoint
+from swap_api.management.decide.listing import Row
 from swap_api.management.http.addresses import (
     APP,
     COUNT_LIMIT,
@@ -17,10 +19,14 @@ from swap_api.management.http.addresses import (
     post_endpoint,
 )
 from swap_api.management.http.app_fees import AppFeeEndpoints
-from swap_api.management.http.app_limits import AppLimitEndpoints
+from swap_api.management.http.calls import (
+    Changing,
+    change_endpoint,
+    list_endpoint,
+    order_endpoint,
+    read_endpoint,
+)
 from swap_api.management.http.figures import FigureEndpoints
-from swap_api.management.http.members import MemberEndpoints
-from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.parameters import (
     AcceptBody,
     AppBody,
@@ -50,6 +56,11 @@ from swap_api.management.http.parameters import (
 )
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
+from swap_api.management.usecases.manage_keys import IssuedKey, ManageKeys
+from swap_api.management.usecases.manage_members import Issued, ManageMembers
+from swap_api.management.usecases.manage_partners import ManagePartners
+from swap_api.management.usecases.manage_webhooks import ManageWebhooks
+from swap_api.management.usecases.read_app_limits import ReadAppLimits
 from swap_api.model.keys import Scope
 from swap_contracts.public.app_fees import AppFeesModel, FeeEntryModel
 from swap_contracts.public.errors import ErrorCode
@@ -90,22 +101,25 @@ FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 def management(
     *,
-    organizations: ManagementEndpoints,
-    members: MemberEndpoints,
-    webhooks: WebhookEndpoints,
+    partners: ManagePartners,
+    keys: ManageKeys,
+    members: ManageMembers,
+    webhooks: ManageWebhooks,
+    webhook_endpoints: WebhookEndpoints,
     figures: FigureEndpoints,
-    app_limits: AppLimitEndpoints,
+    read_app_limits: ReadAppLimits,
     app_fees: AppFeeEndpoints,
     request_log: RequestLogEndpoints,
 ) -> list[Endpoint]:
     """Return every endpoint of the management API, including the operators'."""
     return [
-        *_organizations(organizations),
-        *_apps(organizations, figures),
-        *_keys(organizations),
-        get_endpoint(
+        *_organizations(partners),
+        *_apps(partners, figures),
+        *_keys(keys),
+        read_endpoint(
             f"{APP}/limits",
-            app_limits.limits,
+            "applimit_limits",
+            lambda call: read_app_limits(call.id, actor=call.actor),
             "Read an app's limits, and how many swaps and deposit addresses are unpaid",
             AppLimitsModel,
             weight=LIMITS_WEIGHT,
@@ -135,69 +149,88 @@ def management(
         ),
         *_members(members),
         *_tokens(members),
-        *_webhooks(webhooks),
+        *_webhooks(webhooks, webhook_endpoints),
     ]
 
 
-def _organizations(organizations: ManagementEndpoints) -> list[Endpoint]:
+def _organizations(partners: ManagePartners) -> list[Endpoint]:
     return [
-        get_endpoint(
+        list_endpoint(
             f"{MANAGEMENT}/organizations",
-            organizations.organizations,
+            "management_organizations",
+            lambda call, window: partners.list_organizations(window, actor=call.actor),
             "List the organizations the caller may read",
             list[OrganizationModel],
-            is_paged=True,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{MANAGEMENT}/organizations",
-            organizations.add_organization,
+            "management_add_organization",
+            lambda call: partners.add_organization(call.body.name, actor=call.actor),
             "Add an organization",
             OrganizationModel,
-            OrganizationBody,
+            body=OrganizationBody,
             scope=Scope.OPERATOR,
             creates=True,
         ),
-        get_endpoint(
-            ORGANIZATION, organizations.organization, "Read an organization", OrganizationModel
-        ),
-        post_endpoint(
+        read_endpoint(
             ORGANIZATION,
-            organizations.rename_organization,
+            "management_organization",
+            lambda call: partners.find_organization(call.id, actor=call.actor),
+            "Read an organization",
+            OrganizationModel,
+        ),
+        change_endpoint(
+            ORGANIZATION,
+            "management_rename_organization",
+            lambda call: partners.rename_organization(call.id, call.body.name, actor=call.actor),
             "Rename an organization",
             OrganizationModel,
-            OrganizationBody,
+            body=OrganizationBody,
         ),
-        get_endpoint(
+        list_endpoint(
             f"{ORGANIZATION}/changes",
-            organizations.changes,
+            "management_changes",
+            lambda call, window: partners.list_changes(call.id, window, actor=call.actor),
             "List what was changed, by whom and when, newest first",
             list[AuditEntryModel],
-            is_paged=True,
             query=ChangesParameters,
             refuses=(ErrorCode.ROLE_TOO_LOW,),
         ),
     ]
 
 
-def _apps(organizations: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoint]:
+def _apps(partners: ManagePartners, figures: FigureEndpoints) -> list[Endpoint]:
     return [
-        get_endpoint(
+        list_endpoint(
             f"{ORGANIZATION}/apps",
-            organizations.apps,
+            "management_apps",
+            lambda call, window: partners.list_apps(call.id, window, actor=call.actor),
             "List an organization's apps",
             list[AppModel],
-            is_paged=True,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{ORGANIZATION}/apps",
-            organizations.add_app,
+            "management_add_app",
+            lambda call: partners.add_app(
+                call.id,
+                name=call.body.name,
+                environment=call.body.environment,
+                allowances=LimitsBody().allowances(swap_lifetime=call.body.swap_lifetime),
+                actor=call.actor,
+            ),
             "Add an app",
             AppModel,
-            AppBody,
+            body=AppBody,
             refuses=COUNT_LIMIT,
             creates=True,
         ),
-        get_endpoint(APP, organizations.app, "Read an app", AppModel),
+        read_endpoint(
+            APP,
+            "management_app",
+            lambda call: partners.find_app(call.id, actor=call.actor),
+            "Read an app",
+            AppModel,
+        ),
         get_endpoint(
             f"{APP}/figures",
             figures.figures,
@@ -213,152 +246,192 @@ def _apps(organizations: ManagementEndpoints, figures: FigureEndpoints) -> list[
             query=DaysParameters,
             weight=FIGURES_WEIGHT,
         ),
-        post_endpoint(
-            APP, organizations.change_app, "Set an app's settings", AppModel, SettingsBody
+        change_endpoint(
+            APP,
+            "management_change_app",
+            lambda call: partners.change_settings(
+                call.id,
+                name=call.body.name,
+                swap_lifetime=call.body.swap_lifetime,
+                actor=call.actor,
+            ),
+            "Set an app's settings",
+            AppModel,
+            body=SettingsBody,
         ),
-        post_endpoint(
-            f"{APP}/name", organizations.rename_app, "Rename an app", AppModel, AppNameBody
+        change_endpoint(
+            f"{APP}/name",
+            "management_rename_app",
+            lambda call: partners.rename_app(call.id, call.body.name, actor=call.actor),
+            "Rename an app",
+            AppModel,
+            body=AppNameBody,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{APP}/frame_origins",
-            organizations.set_frame_origins,
+            "management_set_frame_origins",
+            lambda call: partners.set_frame_origins(call.id, call.body.origins, actor=call.actor),
             "Set which sites may show an app's pay pages in a frame",
             AppModel,
-            FrameOriginsBody,
+            body=FrameOriginsBody,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{APP}/limits",
-            organizations.set_limits,
+            "management_set_limits",
+            lambda call: partners.set_limits(call.id, call.body.allowances(), actor=call.actor),
             "Set what an app may",
             AppModel,
-            LimitsBody,
+            body=LimitsBody,
             scope=Scope.OPERATOR,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{APP}/fee",
-            organizations.set_fee,
+            "management_set_fee",
+            lambda call: partners.set_fee(call.id, call.body.fee_basis_points, actor=call.actor),
             "Set what an app takes of its swaps",
             AppModel,
-            FeeBody,
+            body=FeeBody,
             scope=Scope.OPERATOR,
         ),
     ]
 
 
-def _keys(organizations: ManagementEndpoints) -> list[Endpoint]:
+def _keys(keys: ManageKeys) -> list[Endpoint]:
     closed = (ErrorCode.KEY_CLOSED,)
     return [
-        get_endpoint(
+        list_endpoint(
             f"{APP}/keys",
-            organizations.keys,
+            "management_keys",
+            lambda call, window: keys.list_all(call.id, window, actor=call.actor),
             "List an app's API keys, newest first",
             list[KeyModel],
-            is_paged=True,
             query=KeysParameters,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{APP}/keys",
-            organizations.add_key,
+            "management_add_key",
+            lambda call: _with_key(keys.issue(call.id, **call.body.model_dump(), actor=call.actor)),
             "Make an API key and show it, this once",
             NewKeyModel,
-            KeyBody,
+            body=KeyBody,
             refuses=COUNT_LIMIT,
             shows_secret=True,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{KEY}/rotate",
-            organizations.rotate_key,
+            "management_rotate_key",
+            lambda call: _with_key(
+                keys.rotate(call.id, overlap=call.body.overlap, actor=call.actor)
+            ),
             "Replace an API key; the old one goes on for a while",
             NewKeyModel,
-            RotationBody,
+            body=RotationBody,
             refuses=(*closed, *COUNT_LIMIT),
             shows_secret=True,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{KEY}/expire",
-            organizations.expire_key,
+            "management_expire_key",
+            lambda call: keys.expire(call.id, call.body.expires_at, actor=call.actor),
             "Let an API key end at a moment",
             KeyModel,
-            ExpiryBody,
+            body=ExpiryBody,
             refuses=closed,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{KEY}/allowed_origins",
-            organizations.set_allowed_origins,
+            "management_set_allowed_origins",
+            lambda call: keys.set_allowed_origins(call.id, call.body.origins, actor=call.actor),
             "Set the origins of the web pages that may use a publishable key",
             KeyModel,
-            KeyOriginsBody,
+            body=KeyOriginsBody,
             refuses=closed,
         ),
-        post_endpoint(
-            f"{KEY}/revoke", organizations.revoke_key, "Close an API key at once", KeyModel
+        order_endpoint(
+            f"{KEY}/revoke",
+            "management_revoke_key",
+            lambda call: keys.revoke(call.id, actor=call.actor),
+            "Close an API key at once",
+            KeyModel,
         ),
     ]
 
 
-def _members(members: MemberEndpoints) -> list[Endpoint]:
+def _members(members: ManageMembers) -> list[Endpoint]:
     return [
-        get_endpoint(
+        list_endpoint(
             f"{ORGANIZATION}/members",
-            members.members,
+            "member_members",
+            lambda call, window: members.list_members(call.id, window, actor=call.actor),
             "List an organization's members",
             list[MemberModel],
-            is_paged=True,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{MEMBER}/role",
-            members.change_role,
+            "member_change_role",
+            lambda call: members.change_role(call.id, call.body.role, actor=call.actor),
             "Give a member another role",
             MemberModel,
-            RoleBody,
+            body=RoleBody,
             refuses=(ErrorCode.LAST_OWNER,),
         ),
-        post_endpoint(
+        order_endpoint(
             f"{MEMBER}/remove",
-            members.remove,
+            "member_remove",
+            lambda call: members.remove(call.id, actor=call.actor),
             "Let a member go, with every access token",
             MemberModel,
             refuses=(ErrorCode.LAST_OWNER,),
         ),
-        get_endpoint(
+        list_endpoint(
             f"{ORGANIZATION}/invitations",
-            members.invitations,
+            "member_invitations",
+            lambda call, window: members.list_invitations(call.id, window, actor=call.actor),
             "List invitations that can still be accepted",
             list[InvitationModel],
-            is_paged=True,
             refuses=(ErrorCode.ROLE_TOO_LOW,),
         ),
-        post_endpoint(
+        change_endpoint(
             f"{ORGANIZATION}/invitations",
-            members.invite,
+            "member_invite",
+            lambda call: _with_token(
+                members.invite(call.id, name=call.body.name, role=call.body.role, actor=call.actor)
+            ),
             "Invite somebody and show the invitation's token, this once",
             NewInvitationModel,
-            InvitationBody,
+            body=InvitationBody,
             refuses=COUNT_LIMIT,
             shows_secret=True,
         ),
-        post_endpoint(
+        order_endpoint(
             f"{MANAGEMENT}/invitations/{{invitationId}}/revoke",
-            members.revoke_invitation,
+            "member_revoke_invitation",
+            lambda call: members.revoke_invitation(call.id, actor=call.actor),
             "Take an invitation back",
             InvitationModel,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{MANAGEMENT}/invitations/inspect",
-            members.inspect,
+            "member_inspect",
+            lambda call: members.inspect(call.body.token),
             "Read what an invitation is for, without accepting it",
             InvitedModel,
-            InspectBody,
+            body=InspectBody,
             scope=Scope.NO_KEY,
             refuses=(ErrorCode.INVITATION_INVALID,),
             kind=Kind.READ,
         ),
-        post_endpoint(
+        change_endpoint(
             f"{MANAGEMENT}/invitations/accept",
-            members.accept,
+            "member_accept",
+            lambda call: _with_token(
+                members.accept(
+                    call.body.token, label=call.body.label, request_id=call.context.request_id
+                )
+            ),
             "Take an invitation: become a member, with a first access token",
             JoinedModel,
-            AcceptBody,
+            body=AcceptBody,
             scope=Scope.NO_KEY,
             refuses=(ErrorCode.INVITATION_INVALID,),
             shows_secret=True,
@@ -366,32 +439,43 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
     ]
 
 
-def _tokens(members: MemberEndpoints) -> list[Endpoint]:
+def _tokens(members: ManageMembers) -> list[Endpoint]:
     return [
-        get_endpoint(
-            f"{MANAGEMENT}/me", members.me, "Read who the caller is", MeModel, scope=Scope.SELF
-        ),
-        get_endpoint(
-            f"{MANAGEMENT}/me/tokens",
-            members.tokens,
-            "List the caller's access tokens",
-            list[AccessTokenModel],
-            is_paged=True,
+        read_endpoint(
+            f"{MANAGEMENT}/me",
+            "member_me",
+            lambda call: members.about(actor=call.actor),
+            "Read who the caller is",
+            MeModel,
             scope=Scope.SELF,
         ),
-        post_endpoint(
+        list_endpoint(
             f"{MANAGEMENT}/me/tokens",
-            members.add_token,
+            "member_tokens",
+            lambda call, window: members.list_tokens(window, actor=call.actor),
+            "List the caller's access tokens",
+            list[AccessTokenModel],
+            scope=Scope.SELF,
+        ),
+        change_endpoint(
+            f"{MANAGEMENT}/me/tokens",
+            "member_add_token",
+            lambda call: _with_token(
+                members.issue_token(
+                    label=call.body.label, expires_at=call.body.expires_at, actor=call.actor
+                )
+            ),
             "Make an access token and show it, this once",
             NewAccessTokenModel,
-            TokenBody,
+            body=TokenBody,
             scope=Scope.SELF,
             refuses=COUNT_LIMIT,
             shows_secret=True,
         ),
-        post_endpoint(
+        order_endpoint(
             f"{MANAGEMENT}/me/tokens/{{tokenId}}/revoke",
-            members.revoke_token,
+            "member_revoke_token",
+            lambda call: members.revoke_token(call.id, actor=call.actor),
             "Close an access token at once",
             AccessTokenModel,
             scope=Scope.SELF,
@@ -399,86 +483,89 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
     ]
 
 
-def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
+def _webhooks(webhooks: ManageWebhooks, endpoints: WebhookEndpoints) -> list[Endpoint]:
     refusals = (ErrorCode.DISABLED_BY_OPERATOR,)
     return [
-        get_endpoint(
+        read_endpoint(
             f"{APP}/webhooks",
-            webhooks.webhooks,
+            "webhook_webhooks",
+            lambda call: webhooks.list_all(call.id, actor=call.actor),
             "List an app's webhook endpoints",
             list[WebhookModel],
         ),
-        get_endpoint(
+        read_endpoint(
             f"{APP}/webhooks/figures",
-            webhooks.figures,
+            "webhook_figures",
+            lambda call: webhooks.figures(call.id, actor=call.actor),
             "Count the messages of the last day to each endpoint of an app",
             list[WebhookFiguresModel],
         ),
-        post_endpoint(
+        change_endpoint(
             f"{APP}/webhooks",
-            webhooks.add,
+            "webhook_add",
+            lambda call: webhooks.add(call.id, call.body.model_dump(), actor=call.actor),
             "Add a webhook endpoint and show its secret, this once",
             NewWebhookModel,
-            WebhookBody,
+            body=WebhookBody,
             refuses=(*COUNT_LIMIT, *refusals),
             shows_secret=True,
         ),
-        post_endpoint(
-            f"{WEBHOOK}/rotate",
-            webhooks.rotate,
+        _webhook_order(
+            webhooks,
+            "rotate",
             "Give an endpoint a new secret; the old one signs beside it for a day",
             WebhookSecretModel,
             shows_secret=True,
         ),
-        post_endpoint(
-            f"{WEBHOOK}/enable",
-            webhooks.enable,
+        _webhook_order(
+            webhooks,
+            "enable",
             "Send to an endpoint again, from now on",
             WebhookSwitchedModel,
             refuses=refusals,
         ),
-        post_endpoint(
-            f"{WEBHOOK}/remove",
-            webhooks.remove,
+        _webhook_order(
+            webhooks,
+            "remove",
             "Remove an endpoint: nothing is sent there or kept for it any more",
             WebhookRemovedModel,
             refuses=refusals,
         ),
         post_endpoint(
             f"{WEBHOOK}/events",
-            webhooks.choose_events,
+            endpoints.choose_events,
             "Change which events are sent to an endpoint, from now on",
             WebhookModel,
             WebhookEventsBody,
         ),
-        post_endpoint(
-            f"{WEBHOOK}/disable",
-            webhooks.disable,
+        _webhook_order(
+            webhooks,
+            "disable",
             "Send nothing more to an endpoint",
             WebhookSwitchedModel,
         ),
-        post_endpoint(
-            f"{WEBHOOK}/test",
-            webhooks.test,
+        _webhook_order(
+            webhooks,
+            "test",
             "Send a webhook about a swap that does not exist",
             WebhookTestedModel,
         ),
         post_endpoint(
             f"{WEBHOOK}/replay",
-            webhooks.replay,
+            endpoints.replay,
             "Send everything since a moment again",
             WebhookReplayedModel,
             ReplayBody,
         ),
         post_endpoint(
             f"{WEBHOOK}/messages/{{messageId}}/replay",
-            webhooks.replay_message,
+            endpoints.replay_message,
             "Send one message again: the same id, the same bytes",
             WebhookResentModel,
         ),
         get_endpoint(
             f"{WEBHOOK}/messages",
-            webhooks.messages,
+            endpoints.messages,
             "List an endpoint's messages with every attempt: what waits, then what ended last",
             list[WebhookMessageModel],
             is_paged=True,
@@ -486,8 +573,31 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
         ),
         get_endpoint(
             f"{WEBHOOK}/messages/{{messageId}}",
-            webhooks.message,
+            endpoints.message,
             "Read a message with its body and its latest attempts: what was sent and answered",
             WebhookMessageDetailModel,
         ),
     ]
+
+
+def _webhook_order(
+    webhooks: ManageWebhooks, what: str, summary: str, answers: Any, **changing: Unpack[Changing]
+) -> Endpoint:
+    return order_endpoint(
+        f"{WEBHOOK}/{what}",
+        f"webhook_{what}",
+        lambda call: webhooks.order(call.id, what, {}, actor=call.actor),
+        summary,
+        answers,
+        **changing,
+    )
+
+
+async def _with_key(issuing: Awaitable[IssuedKey]) -> Row:
+    issued = await issuing
+    return {**issued.row, "key": issued.key}
+
+
+async def _with_token(issuing: Awaitable[Issued]) -> Row:
+    issued = await issuing
+    return {**issued.row, "token": issued.token}

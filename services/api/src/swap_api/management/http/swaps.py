@@ -23,7 +23,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.requests import Request
 from swap_api.management.http.addresses import APP, get_endpoint, post_endpoint
-from swap_api.management.http.organizations import actor_of, json_response
+from swap_api.management.http.answers import actor_of, json_response
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.model.keys import Allowances, Caller, Environment, KeyKind

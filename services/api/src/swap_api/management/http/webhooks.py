@@ -10,8 +10,7 @@ from starlette.responses import Response
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.http.requests import Request
-from swap_api.management.decide.listing import Row
-from swap_api.management.http.organizations import (
+from swap_api.management.http.answers import (
     actor_of,
     json_response,
     listed_from_place,
@@ -21,7 +20,6 @@ from swap_api.management.http.organizations import (
 from swap_api.management.http.parameters import (
     MessagesParameters,
     ReplayBody,
-    WebhookBody,
     WebhookEventsBody,
 )
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
@@ -32,45 +30,16 @@ MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class WebhookEndpoints:
+    """What is more than one call of a use case with an id and a body that come in this order."""
+
     def __init__(self, manage_webhooks: ManageWebhooks) -> None:
         self._keep = manage_webhooks
 
-    async def webhooks(self, request: Request, context: Context) -> Response:
-        app_id = id_of(request, "appId")
-        return json_response(await self._keep.list_all(app_id, actor=actor_of(context)))
-
-    async def figures(self, request: Request, context: Context) -> Response:
-        app_id = id_of(request, "appId")
-        return json_response(await self._keep.figures(app_id, actor=actor_of(context)))
-
-    async def add(self, request: Request, context: Context) -> Response:
-        app_id = id_of(request, "appId")
-        body = await read(WebhookBody, request)
-        added = await self._keep.add(app_id, body.model_dump(), actor=actor_of(context))
-        return json_response(added, is_secret=True)
-
     async def choose_events(self, request: Request, context: Context) -> Response:
-        body = await read(WebhookEventsBody, request)
-        return json_response(await self._order("events", request, context, body))
-
-    async def rotate(self, request: Request, context: Context) -> Response:
-        return json_response(await self._order("rotate", request, context), is_secret=True)
-
-    async def enable(self, request: Request, context: Context) -> Response:
-        return json_response(await self._order("enable", request, context))
-
-    async def disable(self, request: Request, context: Context) -> Response:
-        return json_response(await self._order("disable", request, context))
-
-    async def remove(self, request: Request, context: Context) -> Response:
-        return json_response(await self._order("remove", request, context))
-
-    async def test(self, request: Request, context: Context) -> Response:
-        return json_response(await self._order("test", request, context))
+        return await self._order("events", await read(WebhookEventsBody, request), request, context)
 
     async def replay(self, request: Request, context: Context) -> Response:
-        body = await read(ReplayBody, request)
-        return json_response(await self._order("replay", request, context, body))
+        return await self._order("replay", await read(ReplayBody, request), request, context)
 
     async def message(self, request: Request, context: Context) -> Response:
         webhook_id, message_id = id_of(request, "webhookId"), _message_id(request)
@@ -97,11 +66,12 @@ class WebhookEndpoints:
         return listed_from_place(request, part)
 
     async def _order(
-        self, what: str, request: Request, context: Context, body: Parameters | None = None
-    ) -> Row:
-        webhook_id = id_of(request, "webhookId")
-        details = {} if body is None else body.model_dump()
-        return await self._keep.order(webhook_id, what, details, actor=actor_of(context))
+        self, what: str, body: Parameters, request: Request, context: Context
+    ) -> Response:
+        webhook_id, actor = id_of(request, "webhookId"), actor_of(context)
+        return json_response(
+            await self._keep.order(webhook_id, what, body.model_dump(), actor=actor)
+        )
 
 
 def _message_id(request: Request) -> str:
