@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple, TypedDict, Unpack
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -17,9 +19,9 @@ from swap_api.model.members import Actor
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Connection, Engine, Transaction, reading
+from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.models import read_row, statement_of, text_of
-from swap_runtime.postgres.sql import Rows, Statement, sql
+from swap_runtime.postgres.sql import Row, Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
 # Changes of one organization or its members are serialized here, before any
@@ -35,10 +37,11 @@ class Audited(NamedTuple):
     """A statement that makes a change and writes it into the log, and what it returns."""
 
     facts: type[SQLModel]
+    action: str  # its name in the log
     statement: Statement
 
 
-def audited(facts: type[SQLModel], change: str) -> Audited:
+def audited(facts: type[SQLModel], action: str, change: str) -> Audited:
     """Return a statement that makes a change and writes it into the log, or does neither.
 
     :param change: what returns the `id` and the `partner_id` of what it changed, and its facts.
@@ -53,113 +56,125 @@ WITH changed AS ({change}), written AS (
   FROM changed)
 SELECT * FROM changed
 """)
-    return Audited(facts, statement)
+    return Audited(facts, action, statement)
 
 
-class AuditActor(TypedDict):
-    """The actor and the time of a change."""
+@dataclass(frozen=True, slots=True)
+class AuditedTransaction:
+    """A transaction with changes by one actor, all written into the log as of one moment."""
 
+    connection: Transaction
     actor: Actor
     at: datetime
 
+    async def change(
+        self, statement: Audited, values: Mapping[str, Any], details: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Run a statement if the actor still may, and return the facts of what it changed.
 
-async def change(
-    connection: Transaction,
-    statement: Audited,
-    values: Mapping[str, Any],
-    *,
-    action: str,
-    details: Mapping[str, Any],
-    **audit: Unpack[AuditActor],
-) -> dict[str, Any]:
-    """Run an audited statement if the actor still may, and return the facts of what it changed.
+        :raises NotFound: when it changed nothing.
+        :raises ApiRefusal: when the actor was removed, or got another role, since the request came.
+        """
+        await self.require_current_role()
+        return await self.record(statement, values, details)
 
-    :raises NotFound: when it changed nothing.
-    :raises ApiRefusal: when the actor was removed, or got another role, since the request came.
-    """
-    await require_current_role(connection, audit["actor"])
-    return await record(connection, statement, values, action=action, details=details, **audit)
+    async def record(
+        self, statement: Audited, values: Mapping[str, Any], details: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Run a statement without a check of the actor.
 
+        :raises NotFound: when it changed nothing.
+        """
+        row = (await self.record_all(statement, values, details)).one_or_none()
+        if row is None:
+            raise NotFound
+        return shown(read_row(statement.facts, row))
 
-async def enforce_bound(
-    connection: Transaction,
-    bound: Bound | None,
-    count: Statement,
-    values: Mapping[str, Any],
-    *,
-    lock: Statement,
-    beyond: int = 0,
-) -> None:
-    """Serialize additions by a lock, and count the existing rows.
+    async def record_all(
+        self, statement: Audited, values: Mapping[str, Any], details: Mapping[str, Any]
+    ) -> Rows:
+        """Run a statement that may change several rows, or none: a line for each of them."""
+        written = {
+            "at": self.at,
+            "scope": self.actor.organization_id,
+            "actor_name": self.actor.name,
+            "actor_id": self.actor.member_id,
+            "request_id": self.actor.request_id,
+            "action": statement.action,
+            "details": orjson.dumps(dict(details)).decode(),
+        }
+        rows = await self.connection.execute(statement.statement, {**values, **written})
+        await log_order(self.connection)  # nothing, where a member changed it
+        return rows
 
-    :param lock: holds the row below which they are counted, and is given the same values.
-    :raises ApiRefusal: when the limit is reached.
-    """
-    if bound is None:
-        return
-    connection.post(lock, values)
-    bound.require(await connection.scalar(count, values), beyond=beyond)
+    async def require_current_role(self) -> None:
+        """Hold the actor's row as it was when the request came.
 
+        :raises ApiRefusal: when it is another one by now.
+        """
+        if self.actor.is_operator:
+            return
+        known = {"id": self.actor.member_id, "role": self.actor.role.value}
+        if not await self.connection.execute(HOLD_ROLE, known):
+            raise ApiRefusal(
+                ErrorCode.ACCESS_TOKEN_FORBIDDEN,
+                "The access token's member is gone, or has another role since this was asked",
+            )
 
-async def require_current_role(connection: Connection, actor: Actor) -> None:
-    """Hold the actor's row as it was when the request came.
+    async def enforce_bound(
+        self,
+        bound: Bound | None,
+        count: Statement,
+        values: Mapping[str, Any],
+        *,
+        lock: Statement,
+        beyond: int = 0,
+    ) -> None:
+        """Serialize additions by a lock, and count the existing rows.
 
-    :raises ApiRefusal: when it is another one by now.
-    """
-    if actor.is_operator:
-        return
-    known = {"id": actor.member_id, "role": actor.role.value}
-    if not await connection.execute(HOLD_ROLE, known):
-        raise ApiRefusal(
-            ErrorCode.ACCESS_TOKEN_FORBIDDEN,
-            "The access token's member is gone, or has another role since this was asked",
-        )
-
-
-async def record(
-    connection: Transaction,
-    statement: Audited,
-    values: Mapping[str, Any],
-    *,
-    action: str,
-    details: Mapping[str, Any],
-    **audit: Unpack[AuditActor],
-) -> dict[str, Any]:
-    """Run an audited statement without a check of the actor.
-
-    :raises NotFound: when it changed nothing.
-    """
-    changed = await record_all(
-        connection, statement, values, action=action, details=details, **audit
-    )
-    row = changed.one_or_none()
-    if row is None:
-        raise NotFound
-    return shown(read_row(statement.facts, row))
+        :param lock: holds the row below which they are counted, and is given the same values.
+        :raises ApiRefusal: when the limit is reached.
+        """
+        if bound is None:
+            return
+        self.connection.post(lock, values)
+        bound.require(await self.connection.scalar(count, values), beyond=beyond)
 
 
-async def record_all(
-    connection: Transaction,
-    statement: Audited,
-    values: Mapping[str, Any],
-    *,
-    action: str,
-    details: Mapping[str, Any],
-    **audit: Unpack[AuditActor],
-) -> Rows:
-    """Run an audited statement that may change several rows, or none: a line for each of them."""
-    actor = audit["actor"]
-    written = {
-        "at": audit["at"],
-        "actor_name": actor.name,
-        "actor_id": actor.member_id,
-        "request_id": actor.request_id,
-        "action": action,
-        "details": orjson.dumps(dict(details)).decode(),
-    }
-    rows = await connection.execute(statement.statement, {**values, **written})
-    await log_order(connection)  # nothing, where a member changed it
-    return rows
+class AuditedStore:
+    """What the stores of organizations, members and keys have in common."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @asynccontextmanager
+    async def _changes(self, actor: Actor, at: datetime) -> AsyncIterator[AuditedTransaction]:
+        async with transaction(self._engine) as connection:
+            yield AuditedTransaction(connection, actor, at)
+
+    async def _change(
+        self,
+        statement: Audited,
+        values: Mapping[str, Any],
+        details: Mapping[str, Any],
+        actor: Actor,
+        at: datetime,
+    ) -> dict[str, Any]:
+        """Make one change, in a transaction of its own."""
+        async with self._changes(actor, at) as changes:
+            return await changes.change(statement, values, details)
+
+    async def _find(self, statement: Statement, wanted: UUID, actor: Actor, **values: Any) -> Row:
+        """Return the row with an id, of what the actor may see.
+
+        :raises NotFound: when there is none.
+        """
+        scoped = {"id": wanted, "scope": actor.organization_id, **values}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(statement, scoped)).one_or_none()
+        if row is None:
+            raise NotFound
+        return row
 
 
 def shown(facts: SQLModel) -> dict[str, Any]:
@@ -170,13 +185,11 @@ def shown(facts: SQLModel) -> dict[str, Any]:
     return content
 
 
-def scope_of(actor: Actor) -> UUID | None:
-    """Return the one organization that the actor sees; None when it is all of them."""
-    return actor.organization_id
-
-
 def within(organization_id: Any) -> ColumnElement[bool]:
-    """Return the condition that a row is of the actor's organization, by the value `scope`."""
+    """Return the condition that a row is of the actor's organization, by the value `scope`.
+
+    Without an organization, an operator sees all of them.
+    """
     scope = cast(bindparam("scope"), Uuid())
     return or_(scope.is_(None), organization_id == scope)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Unpack
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import and_, bindparam, exists, or_, select
@@ -15,29 +15,25 @@ from sqlmodel import col
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
-    AuditActor,
     Audited,
+    AuditedStore,
+    AuditedTransaction,
     Listing,
     audited,
-    change,
-    enforce_bound,
-    scope_of,
     within_text,
 )
 from swap_api.management.store.models import ApiKeyTable, KeyFacts
 from swap_api.model.keys import Environment, KeyKind
 from swap_api.model.members import Actor
-from swap_api.model.refusals import NotFound
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.models import columns_of, names_of
 from swap_runtime.postgres.sql import sql
 
 KEY: Final = names_of(KeyFacts, ApiKeyTable)
-OF_ITS_APP: Final = "app WHERE app.id = api_key.app_id AND api_key.id = :id"
 OF_ORGANIZATION: Final = within_text("app.partner_id")
 
 ADD_KEY: Final = audited(
     KeyFacts,
+    "key.added",
     f"""
 INSERT INTO api_key
   (id, app_id, kind, hash, last_four, label, created_at, expires_at, allowed_origins)
@@ -61,39 +57,34 @@ SELECT api_key.id, api_key.app_id, api_key.kind, api_key.label, app.environment,
          AND (api_key.expires_at IS NULL OR api_key.expires_at > :now) AS is_open
 FROM api_key JOIN app ON app.id = api_key.app_id WHERE api_key.id = :id AND {OF_ORGANIZATION}
 """)
-REVOKE_KEY: Final = audited(
-    KeyFacts,
-    f"""
-UPDATE api_key SET revoked_at = coalesce(revoked_at, :at)
-FROM {OF_ITS_APP} AND {OF_ORGANIZATION} RETURNING {KEY}, app.partner_id
-""",
-)
-# A key that ended or was revoked stays so.
-EXPIRE_KEY: Final = audited(
-    KeyFacts,
-    f"""
-UPDATE api_key SET expires_at = :expires_at
-FROM {OF_ITS_APP} AND {OF_ORGANIZATION} AND api_key.revoked_at IS NULL
-  AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
+
+
+def _key_change(action: str, assignment: str, *, of_open: bool = False) -> Audited:
+    """
+    :param of_open: whether a key that ended or was revoked stays so.
+    """
+    still_open = """
+  AND api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
+"""
+    change = f"""
+UPDATE api_key SET {assignment}
+FROM app WHERE app.id = api_key.app_id AND api_key.id = :id AND {OF_ORGANIZATION}
+{still_open if of_open else ""}
 RETURNING {KEY}, app.partner_id
-""",
-)
-SET_ALLOWED_ORIGINS: Final = audited(
-    KeyFacts,
-    f"""
-UPDATE api_key SET allowed_origins = CAST(:allowed_origins AS text[])
-FROM {OF_ITS_APP} AND {OF_ORGANIZATION} RETURNING {KEY}, app.partner_id
-""",
+"""
+    return audited(KeyFacts, action, change)
+
+
+REVOKE_KEY: Final = _key_change("key.revoked", "revoked_at = coalesce(revoked_at, :at)")
+EXPIRE_KEY: Final = _key_change("key.expiry_set", "expires_at = :expires_at", of_open=True)
+SET_ALLOWED_ORIGINS: Final = _key_change(
+    "key.allowed_origins_set", "allowed_origins = CAST(:allowed_origins AS text[])"
 )
 # One that would have ended sooner still does.
-ROTATE_KEY: Final = audited(
-    KeyFacts,
-    f"""
-UPDATE api_key SET expires_at = least(api_key.expires_at, CAST(:old_until AS timestamptz))
-FROM {OF_ITS_APP} AND {OF_ORGANIZATION} AND api_key.revoked_at IS NULL
-  AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
-RETURNING {KEY}, app.partner_id
-""",
+ROTATE_KEY: Final = _key_change(
+    "key.rotated",
+    "expires_at = least(api_key.expires_at, CAST(:old_until AS timestamptz))",
+    of_open=True,
 )
 _KEYS: Final = select(*columns_of(KeyFacts, ApiKeyTable))
 # A row of no key of the app leaves the part behind it empty.
@@ -120,38 +111,22 @@ ALL_KEYS: Final = Listing.of(
 )
 
 
-class PostgresKeys:
+class PostgresKeys(AuditedStore):
     """API keys; as with partners, what is another organization's is not found."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     async def add(self, key: NewKey, *, bound: Bound | None, actor: Actor, at: datetime) -> Row:
         """
         :raises ApiRefusal: when the app has as many open ones as it may.
         """
-        values = {**_values(key), "scope": scope_of(actor)}
-        audit: AuditActor = {"actor": actor, "at": at}
-        async with transaction(self._engine) as connection:
-            await _keep_within(connection, bound, key, at)
-            return await change(
-                connection,
-                ADD_KEY,
-                values,
-                action="key.added",
-                details=_log_details(key),
-                **audit,
-            )
+        async with self._changes(actor, at) as changes:
+            await _keep_within(changes, bound, key)
+            return await changes.change(ADD_KEY, _values(key), _log_details(key))
 
     async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
         """
         :raises NotFound: when there is no such key.
         """
-        values = {"id": key_id, "scope": scope_of(actor), "now": now}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND_KEY, values)).one_or_none()
-        if row is None:
-            raise NotFound
+        row = await self._find(FIND_KEY, key_id, actor, now=now)
         return KnownKey(
             id=row.id,
             app_id=row.app_id,
@@ -162,21 +137,18 @@ class PostgresKeys:
         )
 
     async def revoke(self, key_id: UUID, actor: Actor, at: datetime) -> Row:
-        return await self._change(REVOKE_KEY, "key.revoked", {"id": key_id}, {}, actor=actor, at=at)
+        return await self._change(REVOKE_KEY, {"id": key_id}, {}, actor, at)
 
     async def expire(self, key_id: UUID, expires_at: datetime, actor: Actor, at: datetime) -> Row:
-        values = {"id": key_id, "expires_at": expires_at}
         details = {"expires_at": expires_at}
-        return await self._change(EXPIRE_KEY, "key.expiry_set", values, details, actor=actor, at=at)
+        return await self._change(EXPIRE_KEY, {"id": key_id, **details}, details, actor, at)
 
     async def set_allowed_origins(
         self, key_id: UUID, origins: Sequence[str], actor: Actor, at: datetime
     ) -> Row:
         details = {"allowed_origins": list(origins)}
         values = {"id": key_id, **details}
-        return await self._change(
-            SET_ALLOWED_ORIGINS, "key.allowed_origins_set", values, details, actor=actor, at=at
-        )
+        return await self._change(SET_ALLOWED_ORIGINS, values, details, actor, at)
 
     async def rotate(
         self,
@@ -194,87 +166,43 @@ class PostgresKeys:
 
         :raises ApiRefusal: when more would be open than may be.
         """
-        scope = {"scope": scope_of(actor)}
-        audit: AuditActor = {"actor": actor, "at": at}
-        old = {"id": key_id, "old_until": old_until, **scope}
+        old = {"id": key_id, "old_until": old_until}
         replaced = {"old_until": old_until, "by": key.id}
-        async with transaction(self._engine) as connection:
+        async with self._changes(actor, at) as changes:
             # The organization's row before the key's, as when one is added.
             if bound is not None:
-                connection.post(LOCK_ORGANIZATION, {"app_id": key.app_id})
-            rotated = await change(
-                connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **audit
-            )
+                changes.connection.post(LOCK_ORGANIZATION, {"app_id": key.app_id})
+            rotated = await changes.change(ROTATE_KEY, old, replaced)
             key = replace(key, allowed_origins=rotated["allowed_origins"])
             # The old key counts while it is valid, and one additional key is allowed meanwhile. So
             # an app at its bound can still replace its keys, one after the other.
-            await _keep_within(connection, bound, key, at, beyond=1)
-            return await change(
-                connection,
-                ADD_KEY,
-                {**_values(key), **scope},
-                action="key.added",
-                details={**_log_details(key), "instead_of": key_id},
-                **audit,
-            )
+            await _keep_within(changes, bound, key, beyond=1)
+            details = {**_log_details(key), "instead_of": key_id}
+            return await changes.change(ADD_KEY, _values(key), details)
 
     async def list_all(self, app_id: UUID | None, window: Window) -> Part:
         if app_id is None:
             return await ALL_KEYS.part(self._engine, {}, window)
         return await KEYS.part(self._engine, {"app_id": app_id}, window)
 
-    async def _change(
-        self,
-        statement: Audited,
-        action: str,
-        values: Mapping[str, Any],
-        details: Mapping[str, Any],
-        **audit: Unpack[AuditActor],
-    ) -> Row:
-        scoped = {**values, "scope": scope_of(audit["actor"])}
-        async with transaction(self._engine) as connection:
-            return await change(
-                connection,
-                statement,
-                scoped,
-                action=action,
-                details=details,
-                **audit,
-            )
-
 
 async def _keep_within(
-    connection: Transaction, bound: Bound | None, key: NewKey, at: datetime, *, beyond: int = 0
+    changes: AuditedTransaction, bound: Bound | None, key: NewKey, *, beyond: int = 0
 ) -> None:
-    values = {"app_id": key.app_id, "now": at}
-    await enforce_bound(
-        connection, bound, COUNT_OPEN_KEYS, values, lock=LOCK_ORGANIZATION, beyond=beyond
+    values = {"app_id": key.app_id, "now": changes.at}
+    await changes.enforce_bound(
+        bound, COUNT_OPEN_KEYS, values, lock=LOCK_ORGANIZATION, beyond=beyond
     )
 
 
 def _values(key: NewKey) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "app_id": key.app_id,
-        "kind": key.kind.value,
-        "hash": key.hash,
-        "last_four": key.last_four,
-        "label": key.label,
-        "expires_at": key.expires_at,
-        "allowed_origins": list(key.allowed_origins),
-    }
+    return {**asdict(key), "kind": key.kind.value, "allowed_origins": list(key.allowed_origins)}
 
 
 def _log_details(key: NewKey) -> dict[str, Any]:
     """Return the details of a key for the log, without the key."""
-    return {
-        "app_id": key.app_id,
-        "kind": key.kind,
-        "label": key.label,
-        "last_four": key.last_four,
-        "expires_at": key.expires_at,
-        "allowed_origins": list(key.allowed_origins),
-    }
+    values = _values(key)
+    return {name: values[name] for name in values.keys() - {"id", "hash"}}
 
 
 @dataclass(frozen=True, slots=True)

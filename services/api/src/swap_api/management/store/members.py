@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final, Unpack
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
@@ -15,16 +14,10 @@ from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
-    AuditActor,
-    Audited,
+    AuditedStore,
+    AuditedTransaction,
     Listing,
     audited,
-    change,
-    enforce_bound,
-    record,
-    record_all,
-    require_current_role,
-    scope_of,
     within,
     within_text,
 )
@@ -38,15 +31,9 @@ from swap_api.management.store.models import (
     TokenFacts,
 )
 from swap_api.model.members import Actor, Role
-from swap_api.model.refusals import ApiRefusal, NotFound
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.postgres.database import (
-    Connection,
-    Engine,
-    Transaction,
-    reading,
-    transaction,
-)
+from swap_runtime.postgres.database import reading, transaction
 from swap_runtime.postgres.models import columns_of, names_of, statement_of
 from swap_runtime.postgres.sql import sql
 
@@ -73,6 +60,7 @@ WHERE partner_id = :partner_id AND removed_at IS NULL AND role = 'owner' AND id 
 """)
 CHANGE_ROLE: Final = audited(
     MemberFacts,
+    "member.role_changed",
     f"""
 UPDATE member SET role = :role WHERE id = :id AND removed_at IS NULL AND role = :before
 RETURNING {MEMBER}
@@ -80,6 +68,7 @@ RETURNING {MEMBER}
 )
 REMOVE_MEMBER: Final = audited(
     MemberFacts,
+    "member.removed",
     f"""
 UPDATE member SET removed_at = :at WHERE id = :id AND removed_at IS NULL AND role = :before
 RETURNING {MEMBER}
@@ -87,6 +76,7 @@ RETURNING {MEMBER}
 )
 REVOKE_INVITATIONS_BY: Final = audited(
     ChangedFacts,
+    "invitation.revoked",
     """
 UPDATE invitation SET revoked_at = :at
 WHERE invited_by = :id AND accepted_at IS NULL AND revoked_at IS NULL
@@ -101,6 +91,7 @@ SELECT (SELECT count(*) FROM member WHERE partner_id = :id AND removed_at IS NUL
 """)
 INVITE: Final = audited(
     InvitationFacts,
+    "invitation.sent",
     f"""
 INSERT INTO invitation (id, partner_id, name, role, hash, invited_by, created_at, expires_at)
 SELECT :id, partner.id, :name, :role, :hash, CAST(:actor_id AS uuid), :at, :expires_at
@@ -124,6 +115,7 @@ FIND_INVITATION: Final = statement_of(
 )
 REVOKE_INVITATION: Final = audited(
     InvitationFacts,
+    "invitation.revoked",
     f"""
 UPDATE invitation SET revoked_at = :at
 WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {OF_ORGANIZATION}
@@ -146,6 +138,7 @@ RETURNING partner_id, name, role
 """)
 ADD_MEMBER: Final = audited(
     MemberFacts,
+    "member.joined",
     f"""
 INSERT INTO member (id, partner_id, name, role, created_at)
 VALUES (:id, :partner_id, :name, :role, :at) RETURNING {MEMBER}
@@ -153,6 +146,7 @@ VALUES (:id, :partner_id, :name, :role, :at) RETURNING {MEMBER}
 )
 ADD_TOKEN: Final = audited(
     TokenFacts,
+    "token.added",
     f"""
 INSERT INTO access_token (id, member_id, label, hash, last_four, created_at, expires_at)
 SELECT :id, member.id, :label, :hash, :last_four, :at, :expires_at
@@ -174,6 +168,7 @@ TOKENS: Final = Listing.of(
 )
 REVOKE_TOKEN: Final = audited(
     TokenFacts,
+    "token.revoked",
     f"""
 UPDATE access_token SET revoked_at = :at FROM member
 WHERE access_token.id = :id AND access_token.member_id = :member_id
@@ -183,21 +178,14 @@ RETURNING {TOKEN}, member.partner_id
 )
 
 
-class PostgresMembers:
+class PostgresMembers(AuditedStore):
     """Who belongs to an organization, who is invited, and their tokens."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
         """
         :raises NotFound: when there is no such member.
         """
-        values = {"id": member_id, "scope": scope_of(actor)}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND_MEMBER, values)).one_or_none()
-        if row is None:
-            raise NotFound
+        row = await self._find(FIND_MEMBER, member_id, actor)
         return KnownMember(row.id, row.partner_id, row.name, Role(row.role))
 
     async def list_members(self, organization_id: UUID, window: Window) -> Part:
@@ -213,23 +201,15 @@ class PostgresMembers:
         :raises ApiRefusal: when the organization's last owner would be gone.
         :raises NotFound: when the member was changed meanwhile.
         """
-        values = {"id": member.id, "before": member.role.value}
-        async with transaction(self._engine) as connection:
-            connection.post(LOCK_ORGANIZATION, {"id": member.organization_id})
-            await require_current_role(connection, actor)
+        async with self._changes(actor, at) as changes:
+            changes.connection.post(LOCK_ORGANIZATION, {"id": member.organization_id})
+            await changes.require_current_role()
             if member.role is Role.OWNER and role is not Role.OWNER:
-                await _keep_an_owner(connection, member)
-            audit: AuditActor = {"actor": actor, "at": at}
-            changed = await _to_role(connection, values, member, role, **audit)
+                await _keep_an_owner(changes, member)
+            changed = await _to_role(changes, member, role)
             if role is None or role.rank < member.role.rank:
-                await record_all(
-                    connection,
-                    REVOKE_INVITATIONS_BY,
-                    {"id": member.id},
-                    action="invitation.revoked",
-                    details={"invited_by": member.id},
-                    **audit,
-                )
+                by = {"id": member.id}
+                await changes.record_all(REVOKE_INVITATIONS_BY, by, {"invited_by": member.id})
         return changed
 
     async def invite(
@@ -246,22 +226,18 @@ class PostgresMembers:
         """
         :raises ApiRefusal: when members and those invited are as many as may be.
         """
+        details = {"name": name, "role": role.value}
         values = {
             "id": secret.id,
             "hash": secret.hash,
             "expires_at": secret.expires_at,
             "partner_id": organization_id,
-            "name": name,
-            "role": role.value,
+            **details,
         }
-        details = {"name": name, "role": role}
-        audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": organization_id, "now": at}
-        async with transaction(self._engine) as connection:
-            await enforce_bound(connection, bound, COUNT_PEOPLE, counted, lock=LOCK_ORGANIZATION)
-            return await change(
-                connection, INVITE, values, action="invitation.sent", details=details, **audit
-            )
+        async with self._changes(actor, at) as changes:
+            await changes.enforce_bound(bound, COUNT_PEOPLE, counted, lock=LOCK_ORGANIZATION)
+            return await changes.change(INVITE, values, details)
 
     async def list_invitations(self, organization_id: UUID, window: Window, at: datetime) -> Part:
         values = {"partner_id": organization_id, "now": at}
@@ -272,21 +248,13 @@ class PostgresMembers:
 
         :raises NotFound: when there is no such invitation, or it was taken.
         """
-        values = {"id": invitation_id, "scope": scope_of(actor)}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND_INVITATION, values)).one_or_none()
-        if row is None:
-            raise NotFound
-        return Role(row.role)
+        return Role((await self._find(FIND_INVITATION, invitation_id, actor)).role)
 
     async def revoke_invitation(self, invitation_id: UUID, actor: Actor, at: datetime) -> Row:
         """
         :raises NotFound: when there is no such invitation, or it was taken.
         """
-        values = {"id": invitation_id, "scope": scope_of(actor)}
-        return await self._change(
-            REVOKE_INVITATION, values, "invitation.revoked", {}, actor=actor, at=at
-        )
+        return await self._change(REVOKE_INVITATION, {"id": invitation_id}, {}, actor, at)
 
     async def inspect(self, invitation_hash: bytes, at: datetime) -> Row | None:
         """Return what an invitation is for; None without a valid one."""
@@ -323,26 +291,13 @@ class PostgresMembers:
             row = result.one_or_none()
             if row is None:
                 return None
-            member = {
-                "id": member_id,
-                "partner_id": row.partner_id,
-                "name": row.name,
-                "role": row.role,
-            }
-            actor = Actor(row.name, request_id, member_id, row.partner_id, Role(row.role))
-            audit: AuditActor = {"actor": actor, "at": at}
             details = {"name": row.name, "role": row.role}
-            made = await record(
-                connection, ADD_MEMBER, member, action="member.joined", details=details, **audit
-            )
-            added = await change(
-                connection,
-                ADD_TOKEN,
-                _token_values(token, label, member_id),
-                action="token.added",
-                details={"label": label},
-                **audit,
-            )
+            actor = Actor(row.name, request_id, member_id, row.partner_id, Role(row.role))
+            changes = AuditedTransaction(connection, actor, at)
+            member = {"id": member_id, "partner_id": row.partner_id, **details}
+            made = await changes.record(ADD_MEMBER, member, details)
+            values = _token_values(token, label, member_id)
+            added = await changes.change(ADD_TOKEN, values, {"label": label})
         return {"member": made, **added}
 
     async def add_token(
@@ -352,18 +307,10 @@ class PostgresMembers:
         :raises ApiRefusal: when the member has as many open ones as may be.
         """
         values = _token_values(secret, label, actor.member_id)
-        audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": actor.organization_id, "member_id": actor.member_id, "now": at}
-        async with transaction(self._engine) as connection:
-            await enforce_bound(connection, bound, COUNT_TOKENS, counted, lock=LOCK_ORGANIZATION)
-            return await change(
-                connection,
-                ADD_TOKEN,
-                values,
-                action="token.added",
-                details={"label": label},
-                **audit,
-            )
+        async with self._changes(actor, at) as changes:
+            await changes.enforce_bound(bound, COUNT_TOKENS, counted, lock=LOCK_ORGANIZATION)
+            return await changes.change(ADD_TOKEN, values, {"label": label})
 
     async def list_tokens(self, member_id: UUID, window: Window, at: datetime) -> Part:
         return await TOKENS.part(self._engine, {"member_id": member_id, "now": at}, window)
@@ -373,65 +320,27 @@ class PostgresMembers:
         :raises NotFound: when the actor has no such token.
         """
         values = {"id": token_id, "member_id": actor.member_id}
-        return await self._change(REVOKE_TOKEN, values, "token.revoked", {}, actor=actor, at=at)
-
-    async def _change(
-        self,
-        statement: Audited,
-        values: Mapping[str, Any],
-        action: str,
-        details: Mapping[str, Any],
-        **audit: Unpack[AuditActor],
-    ) -> Row:
-        async with transaction(self._engine) as connection:
-            return await change(
-                connection, statement, values, action=action, details=details, **audit
-            )
+        return await self._change(REVOKE_TOKEN, values, {}, actor, at)
 
 
-async def _to_role(
-    connection: Transaction,
-    values: Mapping[str, Any],
-    member: KnownMember,
-    role: Role | None,
-    **audit: Unpack[AuditActor],
-) -> Row:
+async def _to_role(changes: AuditedTransaction, member: KnownMember, role: Role | None) -> Row:
+    values = {"id": member.id, "before": member.role.value}
     if role is None:
-        return await record(
-            connection,
-            REMOVE_MEMBER,
-            values,
-            action="member.removed",
-            details={"name": member.name},
-            **audit,
-        )
-    return await record(
-        connection,
-        CHANGE_ROLE,
-        {**values, "role": role.value},
-        action="member.role_changed",
-        details={"from": member.role, "to": role},
-        **audit,
-    )
+        return await changes.record(REMOVE_MEMBER, values, {"name": member.name})
+    details = {"from": member.role, "to": role}
+    return await changes.record(CHANGE_ROLE, {**values, "role": role.value}, details)
 
 
-async def _keep_an_owner(connection: Connection, member: KnownMember) -> None:
+async def _keep_an_owner(changes: AuditedTransaction, member: KnownMember) -> None:
     values = {"partner_id": member.organization_id, "id": member.id}
-    if not await connection.scalar(OTHER_OWNERS, values):
+    if not await changes.connection.scalar(OTHER_OWNERS, values):
         raise ApiRefusal(
             ErrorCode.LAST_OWNER, f"{member.name} is the last owner; make somebody else one first"
         )
 
 
 def _token_values(secret: NewSecret, label: str, member_id: UUID | None) -> dict[str, Any]:
-    return {
-        "id": secret.id,
-        "hash": secret.hash,
-        "last_four": secret.last_four,
-        "expires_at": secret.expires_at,
-        "label": label,
-        "member_id": member_id,
-    }
+    return {**asdict(secret), "label": label, "member_id": member_id}
 
 
 @dataclass(frozen=True, slots=True)

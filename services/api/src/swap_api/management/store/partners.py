@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Unpack
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
-from sqlmodel import SQLModel, col
+from sqlmodel import col
 
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
-    AuditActor,
     Audited,
+    AuditedStore,
     Listing,
     audited,
-    change,
-    enforce_bound,
-    record,
-    scope_of,
     shown,
     within,
     within_text,
@@ -37,10 +33,7 @@ from swap_api.management.store.models import (
 )
 from swap_api.model.keys import Allowances, Environment
 from swap_api.model.members import Actor
-from swap_api.model.refusals import NotFound
-from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.models import columns_of, names_of, read_row, statement_of
-from swap_runtime.postgres.sql import Statement
 
 ORGANIZATION: Final = names_of(OrganizationFacts, PartnerTable)
 APP: Final = names_of(AppFacts, AppTable)
@@ -48,6 +41,7 @@ OF_ORGANIZATION: Final = within_text("partner_id")
 
 ADD_ORGANIZATION: Final = audited(
     OrganizationFacts,
+    "organization.added",
     f"""
 INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)
 RETURNING {ORGANIZATION}, id AS partner_id
@@ -55,6 +49,7 @@ RETURNING {ORGANIZATION}, id AS partner_id
 )
 RENAME_ORGANIZATION: Final = audited(
     OrganizationFacts,
+    "organization.renamed",
     f"""
 UPDATE partner SET name = :name
 WHERE id = :id AND {within_text("id")}
@@ -74,6 +69,7 @@ OWN_ORGANIZATION: Final = Listing.of(
 
 ADD_APP: Final = audited(
     AppFacts,
+    "app.added",
     f"""
 INSERT INTO app (id, partner_id, name, environment, reads_per_minute, prices_per_minute,
                  creates_per_minute, ceiling_factor, pending_swaps_max, limits_lifted,
@@ -98,45 +94,34 @@ APPS: Final = Listing.of(
         col(AppTable.created_at), col(AppTable.id)
     ),
 )
-CHANGE_SETTINGS: Final = audited(
-    AppFacts,
-    f"""
-UPDATE app SET name = coalesce(CAST(:name AS text), name),
-               swap_lifetime = CAST(:swap_lifetime AS interval)
-WHERE id = :id AND {OF_ORGANIZATION}
-RETURNING {APP}
-""",
+
+
+def _app_change(action: str, assignments: str) -> Audited:
+    change = f"UPDATE app SET {assignments} WHERE id = :id AND {OF_ORGANIZATION} RETURNING {APP}"
+    return audited(AppFacts, action, change)
+
+
+CHANGE_SETTINGS: Final = _app_change(
+    "app.changed",
+    "name = coalesce(CAST(:name AS text), name), swap_lifetime = CAST(:swap_lifetime AS interval)",
 )
-RENAME_APP: Final = audited(
-    AppFacts,
-    f"UPDATE app SET name = :name WHERE id = :id AND {OF_ORGANIZATION} RETURNING {APP}",
-)
-SET_LIMITS: Final = audited(
-    AppFacts,
-    f"""
-UPDATE app SET reads_per_minute = CAST(:reads AS int), prices_per_minute = CAST(:prices AS int),
+RENAME_APP: Final = _app_change("app.renamed", "name = :name")
+SET_LIMITS: Final = _app_change(
+    "app.limits_set",
+    """
+  reads_per_minute = CAST(:reads AS int), prices_per_minute = CAST(:prices AS int),
   creates_per_minute = CAST(:creates AS int), ceiling_factor = CAST(:ceiling_factor AS int),
   pending_swaps_max = CAST(:pending_swaps AS int), limits_lifted = :is_lifted
-WHERE id = :id AND {OF_ORGANIZATION}
-RETURNING {APP}
 """,
 )
-SET_FEE: Final = audited(
-    AppFacts,
-    f"""
-UPDATE app SET fee_basis_points = :fee_basis_points WHERE id = :id AND {OF_ORGANIZATION}
-RETURNING {APP}
-""",
+SET_FEE: Final = _app_change("app.fee_set", "fee_basis_points = :fee_basis_points")
+SET_FRAME_ORIGINS: Final = _app_change(
+    "app.frame_origins_set", "frame_origins = CAST(:frame_origins AS text[])"
 )
-SET_FRAME_ORIGINS: Final = audited(
-    AppFacts,
-    f"""
-UPDATE app SET frame_origins = CAST(:origins AS text[]) WHERE id = :id AND {OF_ORGANIZATION}
-RETURNING {APP}
-""",
-)
+# Its action is the one that is noted.
 NOTE: Final = audited(
     ChangedFacts,
+    "",
     "SELECT CAST(:subject_id AS uuid) AS id, CAST(:partner_id AS uuid) AS partner_id",
 )
 CHANGES: Final = Listing.of(
@@ -148,7 +133,7 @@ CHANGES: Final = Listing.of(
 )
 
 
-class PostgresPartners:
+class PostgresPartners(AuditedStore):
     """Organizations and their apps.
 
     What is found and changed by id is the actor's organization's. `add_app`, `list_apps`,
@@ -156,15 +141,12 @@ class PostgresPartners:
     Every change is written into the audit log with it, or neither is.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
     async def add_organization(
         self, organization_id: UUID, name: str, actor: Actor, at: datetime
     ) -> Row:
-        values = {"id": organization_id, "name": name}
+        named = {"name": name}
         return await self._change(
-            ADD_ORGANIZATION, values, "organization.added", {"name": name}, actor=actor, at=at
+            ADD_ORGANIZATION, {"id": organization_id, **named}, named, actor, at
         )
 
     async def rename_organization(
@@ -173,24 +155,17 @@ class PostgresPartners:
         """
         :raises NotFound: when there is no such organization.
         """
-        values = {"id": organization_id, "name": name, "scope": scope_of(actor)}
-        audit: AuditActor = {"actor": actor, "at": at}
-        async with transaction(self._engine) as connection:
-            connection.post(LOCK_ORGANIZATION, {"id": organization_id})
-            return await change(
-                connection,
-                RENAME_ORGANIZATION,
-                values,
-                action="organization.renamed",
-                details={"name": name},
-                **audit,
-            )
+        values, named = {"id": organization_id}, {"name": name}
+        async with self._changes(actor, at) as changes:
+            changes.connection.post(LOCK_ORGANIZATION, values)
+            return await changes.change(RENAME_ORGANIZATION, {**values, **named}, named)
 
     async def find_organization(self, organization_id: UUID, actor: Actor) -> Row:
         """
         :raises NotFound: when there is no such organization.
         """
-        return await self._find(OrganizationFacts, FIND_ORGANIZATION, organization_id, actor)
+        row = await self._find(FIND_ORGANIZATION, organization_id, actor)
+        return shown(read_row(OrganizationFacts, row))
 
     async def list_organizations(self, actor: Actor, window: Window) -> Part:
         if actor.organization_id is None:
@@ -213,28 +188,24 @@ class PostgresPartners:
         :raises NotFound: when there is no such organization.
         :raises ApiRefusal: when it has as many apps as its bound allows.
         """
+        details = {"name": name, "environment": environment.value}
         values = {
             "id": app_id,
             "partner_id": organization_id,
-            "name": name,
-            "environment": environment.value,
             "swap_lifetime": allowances.swap_lifetime,
+            **details,
             **_limits(allowances),
         }
-        details = {"name": name, "environment": environment}
-        audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": organization_id}
-        async with transaction(self._engine) as connection:
-            await enforce_bound(connection, bound, COUNT_APPS, counted, lock=LOCK_ORGANIZATION)
-            return await change(
-                connection, ADD_APP, values, action="app.added", details=details, **audit
-            )
+        async with self._changes(actor, at) as changes:
+            await changes.enforce_bound(bound, COUNT_APPS, counted, lock=LOCK_ORGANIZATION)
+            return await changes.change(ADD_APP, values, details)
 
     async def find_app(self, app_id: UUID, actor: Actor) -> Row:
         """
         :raises NotFound: when there is no such app.
         """
-        return await self._find(AppFacts, FIND_APP, app_id, actor)
+        return shown(read_row(AppFacts, await self._find(FIND_APP, app_id, actor)))
 
     async def list_apps(self, organization_id: UUID, window: Window) -> Part:
         return await APPS.part(self._engine, {"partner_id": organization_id}, window)
@@ -251,28 +222,18 @@ class PostgresPartners:
         """
         :raises NotFound: when there is no such app.
         """
-        values = {
-            "id": app_id,
-            "name": name,
-            "swap_lifetime": swap_lifetime,
-            "scope": scope_of(actor),
-        }
         seconds = None if swap_lifetime is None else int(swap_lifetime.total_seconds())
         named = {} if name is None else {"name": name}
+        values = {"id": app_id, "name": name, "swap_lifetime": swap_lifetime}
         details = {**named, "swap_lifetime_seconds": seconds}
-        return await self._change(
-            CHANGE_SETTINGS, values, "app.changed", details, actor=actor, at=at
-        )
+        return await self._change(CHANGE_SETTINGS, values, details, actor, at)
 
     async def rename_app(self, app_id: UUID, name: str, actor: Actor, at: datetime) -> Row:
         """Set the name of an app; its settings stay.
 
         :raises NotFound: when there is no such app.
         """
-        values = {"id": app_id, "scope": scope_of(actor), "name": name}
-        return await self._change(
-            RENAME_APP, values, "app.renamed", {"name": name}, actor=actor, at=at
-        )
+        return await self._set(RENAME_APP, app_id, {"name": name}, actor, at)
 
     async def set_limits(
         self, app_id: UUID, allowances: Allowances, actor: Actor, at: datetime
@@ -281,17 +242,13 @@ class PostgresPartners:
 
         :raises NotFound: when there is no such app.
         """
-        limits = _limits(allowances)
-        values = {"id": app_id, "scope": scope_of(actor), **limits}
-        return await self._change(SET_LIMITS, values, "app.limits_set", limits, actor=actor, at=at)
+        return await self._set(SET_LIMITS, app_id, _limits(allowances), actor, at)
 
     async def set_fee(self, app_id: UUID, basis_points: int, actor: Actor, at: datetime) -> Row:
         """
         :raises NotFound: when there is no such app.
         """
-        fee = {"fee_basis_points": basis_points}
-        values = {"id": app_id, "scope": scope_of(actor), **fee}
-        return await self._change(SET_FEE, values, "app.fee_set", fee, actor=actor, at=at)
+        return await self._set(SET_FEE, app_id, {"fee_basis_points": basis_points}, actor, at)
 
     async def set_frame_origins(
         self, app_id: UUID, origins: Sequence[str], actor: Actor, at: datetime
@@ -299,11 +256,8 @@ class PostgresPartners:
         """
         :raises NotFound: when there is no such app.
         """
-        values = {"id": app_id, "scope": scope_of(actor), "origins": list(origins)}
-        details = {"frame_origins": list(origins)}
-        return await self._change(
-            SET_FRAME_ORIGINS, values, "app.frame_origins_set", details, actor=actor, at=at
-        )
+        values = {"frame_origins": list(origins)}
+        return await self._set(SET_FRAME_ORIGINS, app_id, values, actor, at)
 
     async def list_changes(self, organization_id: UUID, window: Window) -> Part:
         """Return what was changed, the newest first."""
@@ -320,33 +274,15 @@ class PostgresPartners:
         at: datetime,
     ) -> None:
         values = {"subject_id": subject_id, "partner_id": organization_id}
-        audit: AuditActor = {"actor": actor, "at": at}
         # What another service did is logged, even if the actor has left since.
-        async with transaction(self._engine) as connection:
-            await record(connection, NOTE, values, action=action, details=details, **audit)
+        async with self._changes(actor, at) as changes:
+            await changes.record(NOTE._replace(action=action), values, details)
 
-    async def _find(
-        self, facts: type[SQLModel], statement: Statement, wanted: UUID, actor: Actor
+    async def _set(
+        self, change: Audited, app_id: UUID, values: Mapping[str, Any], actor: Actor, at: datetime
     ) -> Row:
-        values = {"id": wanted, "scope": scope_of(actor)}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statement, values)).one_or_none()
-        if row is None:
-            raise NotFound
-        return shown(read_row(facts, row))
-
-    async def _change(
-        self,
-        statement: Audited,
-        values: Mapping[str, Any],
-        action: str,
-        details: Mapping[str, Any],
-        **audit: Unpack[AuditActor],
-    ) -> Row:
-        async with transaction(self._engine) as connection:
-            return await change(
-                connection, statement, values, action=action, details=details, **audit
-            )
+        """Set values of an app, which are logged as they are."""
+        return await self._change(change, {"id": app_id, **values}, values, actor, at)
 
 
 def _limits(allowances: Allowances) -> dict[str, Any]:
