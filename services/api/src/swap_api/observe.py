@@ -48,6 +48,17 @@ AUTHORIZATIONS: Final = counter(
     "api_authorizations_taken", "Signatures that were accepted", ["network", "standard"]
 )
 
+# By the settler's operators or, a halt, by the chain-watcher: what is logged with the networks, and
+# without any.
+STOPPED: Final = {
+    "destination": ("payouts to networks are stopped", "payouts are stopped to no network"),
+    "source": (
+        "payouts of deposits from networks are stopped",
+        "payouts are stopped for deposits from no network",
+    ),
+    "halt": ("networks are halted", "no network is halted"),
+    "closure": ("networks are closed to new swaps", "no network is closed to new swaps"),
+}
 SERVER_ERROR: Final = 500
 SERVER_ERRORS: Final = (500, 503)  # those that the api answers with
 log = structlog.get_logger()
@@ -202,36 +213,13 @@ def attachment_accepted(swap_id: UUID, network: str) -> None:
     log.info("signed attachment of a transfer accepted", swap_id=str(swap_id), network=network)
 
 
-def stops_changed(networks: Collection[str]) -> None:
-    """Log to which networks the settler's operators have stopped payouts; `*` is every one."""
+def stops_changed(stop: str, networks: Collection[str]) -> None:
+    """Log the networks on which something is stopped now; `*` is every one."""
+    on_some, on_none = STOPPED[stop]
     if networks:
-        log.warning("payouts to networks are stopped", networks=sorted(networks))
+        log.warning(on_some, networks=sorted(networks))
     else:
-        log.warning("payouts are stopped to no network")
-
-
-def source_stops_changed(networks: Collection[str]) -> None:
-    """Log for deposits from which networks the settler's operators have stopped payouts."""
-    if networks:
-        log.warning("payouts of deposits from networks are stopped", networks=sorted(networks))
-    else:
-        log.warning("payouts are stopped for deposits from no network")
-
-
-def closures_changed(networks: Collection[str]) -> None:
-    """Log which networks the settler's operators have closed to new swaps."""
-    if networks:
-        log.warning("networks are closed to new swaps", networks=sorted(networks))
-    else:
-        log.warning("no network is closed to new swaps")
-
-
-def halts_changed(networks: Collection[str]) -> None:
-    """Log which networks the chain-watcher has halted, for whatever reason."""
-    if networks:
-        log.warning("networks are halted", networks=sorted(networks))
-    else:
-        log.warning("no network is halted")
+        log.warning(on_none)
 
 
 def deposit_addresses_unverified(network: str, error: Exception) -> None:

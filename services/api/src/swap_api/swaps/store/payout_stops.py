@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 import psycopg
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import Engine, reading
-from swap_runtime.postgres.sql import Statement, sql
+from swap_runtime.postgres.sql import sql
 
-STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")
-CLOSED_NETWORKS: Final = sql("SELECT network FROM settler.closed_network")
-STOPPED_SOURCES: Final = sql("SELECT network FROM settler.stopped_source")
-HALTED_NETWORKS: Final = sql("SELECT network FROM chain_watcher.halted_network")
+
+class Stop(StrEnum):
+    """What is stopped on a network."""
+
+    DESTINATION = "destination"  # nothing is paid there; `*` is every network
+    SOURCE = "source"  # nothing is paid for deposits from there
+    HALT = "halt"  # neither of both
+    CLOSURE = "closure"  # no new swap is taken from or to it; the rest are paid
+
+
+STOPPED: Final = {
+    Stop.DESTINATION: sql("SELECT network FROM settler.stopped_network"),
+    Stop.SOURCE: sql("SELECT network FROM settler.stopped_source"),
+    Stop.HALT: sql("SELECT network FROM chain_watcher.halted_network"),
+    Stop.CLOSURE: sql("SELECT network FROM settler.closed_network"),
+}
 
 
 class PostgresPayoutStops:
-    """Where nothing is paid to, and for."""
-
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def current(self) -> frozenset[str]:
-        """Return the networks on which nothing is paid for now; `*` is all of them.
+    async def networks(self, stop: Stop) -> frozenset[str]:
+        """Return the networks with a stop.
 
         :raises Unavailable: when it is unknown.
         """
-        return await self._networks(STOPPED_NETWORKS)
-
-    async def sources(self) -> frozenset[str]:
-        """Return the networks with deposits that are not paid for now.
-
-        :raises Unavailable: when it is unknown.
-        """
-        return await self._networks(STOPPED_SOURCES)
-
-    async def closed(self) -> frozenset[str]:
-        """Return the networks from and to which no new swap is taken; the rest are paid.
-
-        :raises Unavailable: when it is unknown.
-        """
-        return await self._networks(CLOSED_NETWORKS)
-
-    async def halted(self) -> frozenset[str]:
-        """Return the halted networks: nothing is paid there, nor for deposits from there.
-
-        :raises Unavailable: when it is unknown.
-        """
-        return await self._networks(HALTED_NETWORKS)
-
-    async def _networks(self, statement: Statement) -> frozenset[str]:
         try:
             async with reading(self._engine) as connection:
-                return frozenset(await connection.scalars(statement))
+                return frozenset(await connection.scalars(STOPPED[stop]))
         except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege) as error:
             raise Unavailable("not every stop is shown yet") from error

@@ -1,34 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from swap_api import observe
 from swap_api.model.refusals import ApiRefusal
-from swap_api.swaps.store.payout_stops import PostgresPayoutStops
+from swap_api.swaps.store.payout_stops import PostgresPayoutStops, Stop
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 
 EVERYWHERE: Final = "*"
-
-
-class _CachedNetworks:
-    """The networks of one kind of stop, as they were read last."""
-
-    def __init__(
-        self,
-        read: Callable[[], Awaitable[frozenset[str]]],
-        report_change: Callable[[Collection[str]], None],
-    ) -> None:
-        self._read = read
-        self._report_change = report_change
-        self.networks: frozenset[str] = frozenset()
-
-    async def refresh(self) -> None:
-        found = await self._read()
-        if found != self.networks:
-            self._report_change(found)
-        self.networks = found
 
 
 class RefuseStoppedRoutes:
@@ -39,17 +19,18 @@ class RefuseStoppedRoutes:
     """
 
     def __init__(self, stops: PostgresPayoutStops) -> None:
-        self._destinations = _CachedNetworks(stops.current, observe.stops_changed)
-        self._sources = _CachedNetworks(stops.sources, observe.source_stops_changed)
-        self._halted = _CachedNetworks(stops.halted, observe.halts_changed)
-        self._closed = _CachedNetworks(stops.closed, observe.closures_changed)
+        self._stops = stops
+        self._networks: dict[Stop, frozenset[str]] = dict.fromkeys(Stop, frozenset())
 
     async def refresh(self) -> None:
         """
         :raises Unavailable: when Postgres is away; what was known stands.
         """
-        for one in (self._destinations, self._sources, self._halted, self._closed):
-            await one.refresh()
+        for stop, known in self._networks.items():
+            found = await self._stops.networks(stop)
+            if found != known:
+                observe.stops_changed(stop, found)
+            self._networks[stop] = found
 
     def check(self, source: Network, destination: Network) -> None:
         """
@@ -58,13 +39,13 @@ class RefuseStoppedRoutes:
         """
         # The views of stops name closed networks too.
         for network in (source, destination):
-            if network.name in self._closed.networks:
+            if network.name in self._networks[Stop.CLOSURE]:
                 raise _refusal(f"{network.display_name} takes no new swaps for the moment")
-        halted = self._halted.networks
-        is_stopped = self._destinations.networks & {destination.name, EVERYWHERE}
+        halted = self._networks[Stop.HALT]
+        is_stopped = self._networks[Stop.DESTINATION] & {destination.name, EVERYWHERE}
         if is_stopped or destination.name in halted:
             raise _refusal(f"Payouts to {destination.display_name} are paused for the moment")
-        if source.name in self._sources.networks | halted:
+        if source.name in self._networks[Stop.SOURCE] | halted:
             raise _refusal(
                 f"Payouts for what comes from {source.display_name} are paused for the moment"
             )
