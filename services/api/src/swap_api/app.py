@@ -14,11 +14,13 @@ from swap_api import observe
 from swap_api.admission.build import AdmissionParts
 from swap_api.admission.build import build as build_admission
 from swap_api.admission.usecases.answer_once import AnswerOnce
-from swap_api.funding.adapters.allowances import EvmAllowances
+from swap_api.funding.adapters.chains import (
+    EvmAllowances,
+    EvmDepositories,
+    EvmGaslessChains,
+    EvmWallets,
+)
 from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
-from swap_api.funding.adapters.depositories import EvmDepositories
-from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
-from swap_api.funding.adapters.wallets import EvmWallets
 from swap_api.funding.build import Funding, FundingChains
 from swap_api.funding.build import build as build_funding
 from swap_api.http.app import EndpointApps

@@ -22,9 +22,8 @@ from libs.chains.tests.contract.conftest import (
     anvil_url,
     contracts,
 )
+from swap_api.funding.adapters.chains import EvmDepositories, EvmWallets
 from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
-from swap_api.funding.adapters.depositories import EvmDepositories
-from swap_api.funding.adapters.wallets import EvmWallets
 from swap_api.funding.ports import DepositAddresses, Depositories, Wallets
 from swap_api.model.refusals import ApiRefusal
 from swap_chains.evm.deploy import Deployer

@@ -16,8 +16,8 @@ from aiohttp.test_utils import TestServer
 from api_factories import DEPOSITORY, TREASURY, a_body, a_catalogue, a_catalogue_document
 from api_harness import App, Harness, start
 
+from swap_api.funding.adapters.chains import EvmDepositories
 from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
-from swap_api.funding.adapters.depositories import EvmDepositories
 from swap_api.model.refusals import ApiRefusal
 from swap_chains.errors import ChainMismatch
 from swap_chains.evm.codec import encode_is_whitelisted, selector

@@ -21,8 +21,7 @@ from libs.chains.tests.contract.test_gasless import (
     signed,
     world,
 )
-from swap_api.funding.adapters.allowances import EvmAllowances
-from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
+from swap_api.funding.adapters.chains import EvmAllowances, EvmGaslessChains
 from swap_api.funding.ports import GaslessChains, TokenAllowances
 from swap_chains.evm.codec import ZERO_ADDRESS, depository_id, encode_approve, selector
 from swap_chains.evm.gasless import RelayedDeposit
