@@ -15,7 +15,6 @@ from api_factories import AT, a_caller, a_catalogue
 
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.swaps import Rendered, StoredSwap
-from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.history import SwapEvent
 from swap_api.swaps.usecases import read_history
 from swap_api.swaps.usecases.read_history import COME_AGAIN, KEEP_ALIVE, ReadHistory
@@ -64,9 +63,8 @@ def a_clock(step: float = 0.05) -> Callable[[], float]:
 async def followed(
     history_reads: HistoryReads, *, after: int = 0, seconds: Callable[[], float] | None = None
 ) -> list[bytes]:
-    catalogue = a_catalogue()
-    rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-    read = ReadHistory(cast(Any, OneSwap()), history_reads, rendering, seconds=seconds or a_clock())
+    public = public_catalogue(a_catalogue())
+    read = ReadHistory(cast(Any, OneSwap()), history_reads, public, seconds=seconds or a_clock())
     stream: AsyncIterator[bytes] = await read.follow(CALLER, uuid4(), after=after)
     async with asyncio.timeout(10):
         return [piece async for piece in stream]
@@ -109,9 +107,8 @@ class TestFollow:
         assert ids(await followed(HistoryReads([CREATED], Unavailable("postgres")))) == [b"id: 1"]
 
     async def test_of_another_owner_is_not_found(self) -> None:
-        catalogue = a_catalogue()
-        rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-        read = ReadHistory(cast(Any, OneSwap()), HistoryReads([CREATED]), rendering)
+        public = public_catalogue(a_catalogue())
+        read = ReadHistory(cast(Any, OneSwap()), HistoryReads([CREATED]), public)
 
         with pytest.raises(NotFound):
             await read.follow(a_caller(), uuid4(), after=0)

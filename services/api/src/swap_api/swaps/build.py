@@ -186,7 +186,7 @@ class SwapsBuilding:
             history=self._history_endpoints(transactions),
             pricing=PricingEndpoints(
                 read_quote=ReadQuote(*asking, self._guards.screen_parties),
-                read_ranges=ReadRanges(*asking),
+                read_ranges=ReadRanges(self._catalogue, self._fetch_price),
                 read_limits=ReadLimits(*asking),
                 errors=errors,
             ),
@@ -240,7 +240,7 @@ class SwapsBuilding:
     def _history_endpoints(self, transactions: ChainTransactions) -> HistoryEndpoints:
         return HistoryEndpoints(
             read_history=ReadHistory(
-                self._lookups.swaps, PostgresHistory(self._engine), self._rendering
+                self._lookups.swaps, PostgresHistory(self._engine), self._public
             ),
             read_transaction_status=ReadTransactionStatus(
                 self._catalogue,
@@ -262,7 +262,6 @@ class SwapsBuilding:
             report_status=ReportStatus(
                 self._catalogue,
                 PostgresNetworkStates(self._engine, self._catalogue, providers=providers),
-                rendering,
                 clock=self._clock,
             ),
         )

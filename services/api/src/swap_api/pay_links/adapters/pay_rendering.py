@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from swap_api.read_model.swaps import StoredSwap
+from swap_api.swaps.adapters.history_rendering import render_event
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.history import QuoteRevision, SwapEvent
 from swap_contracts.public.pay import PayTransactionModel
@@ -78,7 +79,7 @@ class JsonPayRendering:
         shown["transactions"] = [
             {name: one[name] for name in OF_TRANSACTION} for one in swap["transactions"]
         ]
-        shown["timeline"] = [orjson.Fragment(one) for one in self._rendering.events(events)]
+        shown["timeline"] = [orjson.Fragment(render_event(one)) for one in events]
         shown["next_action"] = read["next_action"]
         return orjson.dumps(shown)
 

@@ -66,7 +66,7 @@ def render_transaction(
 
 def render_located(
     network: Network, transaction_hash: str, located: LocatedTransaction, head: int
-) -> dict[str, Any]:
+) -> bytes:
     """Return how far a transaction is that no swap of the caller has.
 
     It never counts as completed: that is a swap's credit, and there is none.
@@ -75,15 +75,17 @@ def render_located(
     # A node may be ahead of the watched head: what is in a block has one confirmation.
     depth = 0 if block is None else min(max(head - block + 1, 1), enough)
     has_reverted = located.state is TransactionState.REVERTED
-    return {
-        "status": "failed" if has_reverted else "pending",
-        "network": network.name,
-        "transaction_id": transaction_hash,
-        "is_found": located.state is not TransactionState.UNKNOWN,
-        "is_completed": False,
-        "confirmations": depth,
-        "max_confirmations": enough,
-    }
+    return orjson.dumps(
+        {
+            "status": "failed" if has_reverted else "pending",
+            "network": network.name,
+            "transaction_id": transaction_hash,
+            "is_found": located.state is not TransactionState.UNKNOWN,
+            "is_completed": False,
+            "confirmations": depth,
+            "max_confirmations": enough,
+        }
+    )
 
 
 def _transaction(shown: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import orjson
+
 from swap_contracts.public.doubles import amount_down, amount_up, dollars
 from swap_contracts.quoting import PriceRange, RangesAnswer
 from swap_domain.catalogue import Token
@@ -23,20 +25,22 @@ class PriceRanges:
         self._source = source
         self._usd_e18 = int(answer.source_usd_e18)
 
-    def detailed(self) -> list[dict[str, Any]]:
+    def detailed(self) -> bytes:
         """Return the items of `GET /detailed_quote`."""
-        return [self._detailed(one) for one in self._answer.ranges]
+        return orjson.dumps([self._detailed(one) for one in self._answer.ranges])
 
-    def rates(self) -> list[dict[str, Any]]:
+    def rates(self) -> bytes:
         """Return the items of the legacy rate endpoint; its fee is what the least amount pays."""
-        return [
-            {
-                "min_amount": self._up(one.min_base_units),
-                "fee_amount": self._up(one.min_fee_base_units),
-                "max_amount": self._down(one.max_base_units),
-            }
-            for one in self._answer.ranges
-        ]
+        return orjson.dumps(
+            [
+                {
+                    "min_amount": self._up(one.min_base_units),
+                    "fee_amount": self._up(one.min_fee_base_units),
+                    "max_amount": self._down(one.max_base_units),
+                }
+                for one in self._answer.ranges
+            ]
+        )
 
     def _detailed(self, one: PriceRange) -> dict[str, Any]:
         fixed, fixed_usd = self._up(one.fixed_fee_base_units), self._usd(one.fixed_fee_base_units)

@@ -7,7 +7,6 @@ none can appear anywhere else, because JSON escapes them inside of strings.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -20,29 +19,19 @@ from swap_api.model.deposit_actions import (
     own_address,
 )
 from swap_api.read_model.swaps import Gap, Rendered, StoredSwap, SwapRow
-from swap_api.swaps.adapters.history_rendering import (
-    render_event,
-    render_ledger,
-    render_located,
-    render_quotes,
-    render_transaction,
-)
-from swap_api.swaps.adapters.price_ranges import PriceRanges
+from swap_api.swaps.adapters.history_rendering import render_transaction
 from swap_api.swaps.adapters.ready_prices import ReadyPrices
-from swap_api.swaps.adapters.status_rendering import render_status
-from swap_api.swaps.decide.history import Posting, QuoteRevision, SwapEvent
-from swap_api.swaps.decide.network_states import NetworkState
+from swap_api.swaps.decide.history import QuoteRevision
 from swap_api.swaps.decide.orders import ReadAmount
 from swap_api.swaps.decide.reach import Reached
-from swap_chains.evm.transaction_lookup import LocatedTransaction
 from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
 from swap_contracts.public.explaining import ExplanationModel, ParsedAmountModel
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
-from swap_contracts.quoting import LimitsAnswer, Quote, RangesAnswer
+from swap_contracts.quoting import LimitsAnswer, Quote
 from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
-from swap_domain.catalogue import Catalogue, Network, Token
+from swap_domain.catalogue import Catalogue, Token
 from swap_domain.lifecycle import Status
 
 CONFIRMATIONS: Final = b"\x00"
@@ -143,12 +132,6 @@ class JsonRendering:
         document = document.replace(ACTIONS, b"[]" if action is None else b"[%b]" % action, 1)
         return document.replace(NEXT_ACTION, next_action, 1)
 
-    def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]:
-        return [render_event(event) for event in events]
-
-    def ledger(self, postings: Sequence[Posting]) -> bytes:
-        return render_ledger(postings, self._public)
-
     def requested_amount(self, quote: QuoteRevision) -> float | None:
         """Return what a quote is for; None where its token has left the catalogue."""
         facts = self._public.find_token(quote.source_network, quote.source_token)
@@ -157,9 +140,6 @@ class JsonRendering:
         units, decimals = quote.requested_base_units, quote.source_decimals
         return amount_down(units, decimals=decimals, precision=facts.precision)
 
-    def quotes(self, quotes: Sequence[QuoteRevision]) -> bytes:
-        return render_quotes(quotes)
-
     def transaction(
         self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str
     ) -> bytes | None:
@@ -167,16 +147,6 @@ class JsonRendering:
         document = self.prepared(stored, heads, with_actions=False)
         found = render_transaction(document, network=network, transaction_id=transaction_id)
         return None if found is None else orjson.dumps(found)
-
-    def located_transaction(
-        self, network: Network, transaction_hash: str, located: LocatedTransaction, head: int
-    ) -> bytes:
-        return orjson.dumps(render_located(network, transaction_hash, located, head))
-
-    def status(
-        self, networks: Sequence[Network], states: Mapping[str, NetworkState], *, at: datetime
-    ) -> bytes:
-        return render_status(networks, states, at=at)
 
     def quoted(self, quote: Quote) -> bytes:
         return orjson.dumps(self._quoted(quote))
@@ -216,12 +186,6 @@ class JsonRendering:
                 "max_amount_in_usd": dollars(maximum, **worth),
             }
         )
-
-    def ranges(self, answer: RangesAnswer, source: Token) -> bytes:
-        return orjson.dumps(PriceRanges(answer, source).detailed())
-
-    def rates(self, answer: RangesAnswer, source: Token) -> bytes:
-        return orjson.dumps(PriceRanges(answer, source).rates())
 
     def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> float:
         """Return a limit as a double on its inner side, so that it is itself within."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from swap_api.model.keys import Caller
-from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.adapters.price_ranges import PriceRanges
 from swap_api.swaps.decide.orders import PriceQuery, Route, find_route
 from swap_api.swaps.usecases.fetch_price import FetchPrice
 from swap_domain.catalogue import Catalogue
@@ -10,12 +10,9 @@ from swap_domain.catalogue import Catalogue
 class ReadRanges:
     """Say what a route costs between which amounts, in detail or as the legacy endpoint does."""
 
-    def __init__(
-        self, catalogue: Catalogue, fetch_price: FetchPrice, rendering: JsonRendering
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, fetch_price: FetchPrice) -> None:
         self._catalogue = catalogue
         self._fetch_price = fetch_price
-        self._rendering = rendering
 
     async def __call__(self, caller: Caller, query: PriceQuery) -> bytes:
         """
@@ -25,7 +22,7 @@ class ReadRanges:
         query.check_numbers(route)
         fee = caller.allowances.fee_basis_points
         answer = await self._fetch_price.ranges(route, query, fee=fee)
-        return self._rendering.ranges(answer, route.source)
+        return PriceRanges(answer, route.source).detailed()
 
     async def rates(self, caller: Caller, query: PriceQuery) -> bytes:
         """
@@ -34,7 +31,7 @@ class ReadRanges:
         route = self._route(caller, query)
         fee = caller.allowances.fee_basis_points
         answer = await self._fetch_price.ranges(route, query, fee=fee)
-        return self._rendering.rates(answer, route.source)
+        return PriceRanges(answer, route.source).rates()
 
     def _route(self, caller: Caller, query: PriceQuery) -> Route:
         route = find_route(self._catalogue, caller.environment, query.route)

@@ -6,6 +6,7 @@ from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
+from swap_api.swaps.adapters.history_rendering import render_located
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.transaction_hashes import is_transaction_hash
 from swap_api.swaps.ports import ChainTransactions
@@ -80,4 +81,4 @@ class ReadTransactionStatus:
             raise unavailable or NotFound
         heads = await self._heads.current()
         head = heads.get(network.name, NO_HEAD)
-        return self._rendering.located_transaction(network, transaction_hash, located, head)
+        return render_located(network, transaction_hash, located, head)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from swap_api.model.keys import Caller
-from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.adapters.status_rendering import render_status
 from swap_api.swaps.store.network_states import PostgresNetworkStates
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
@@ -11,16 +11,10 @@ class ReportStatus:
     """Say how every network is: how far it is followed, and what can be paid there."""
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        states: PostgresNetworkStates,
-        rendering: JsonRendering,
-        *,
-        clock: Clock,
+        self, catalogue: Catalogue, states: PostgresNetworkStates, *, clock: Clock
     ) -> None:
         self._catalogue = catalogue
         self._states = states
-        self._rendering = rendering
         self._clock = clock
 
     async def __call__(self, caller: Caller) -> bytes:
@@ -30,4 +24,4 @@ class ReportStatus:
         is_seen = caller.environment == self._catalogue.environment
         networks = list(self._catalogue.networks.values()) if is_seen else []
         states = await self._states.current()
-        return self._rendering.status(networks, states, at=self._clock())
+        return render_status(networks, states, at=self._clock())
