@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, Self
 
 from swap_api.model.addresses import AddressRules
 from swap_api.model.keys import Environment
@@ -101,44 +101,32 @@ class NamedParties:
         }
         return {field: (network, a) if a else None for field, (network, a) in addresses.items()}
 
-    def check(self, route: Route, rules: AddressRules) -> None:
-        """
+    def checked(self, route: Route, rules: AddressRules) -> Self:
+        """Return the addresses in their checksummed form.
+
         :raises AddressRefused: with the field of an address that no swap could have.
         """
-        here = route.source_network
-        for field, address, network in (
+        source = route.source_network
+        named = (
             ("destination_address", self.destination_address, route.destination_network),
-            ("source_address", self.source_address, here),
-            ("refund_address", self.refund_address, here),
-        ):
-            if address:
-                rules.check(address, network, field=field)
+            ("source_address", self.source_address, source),
+            ("refund_address", self.refund_address, source),
+        )
+        return replace(
+            self,
+            **{
+                field: rules.check(address, network, field=field)
+                for field, address, network in named
+                if address
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Parties:
+class Parties(NamedParties):
     """The addresses of a swap."""
 
     destination_address: str
-    source_address: str | None
-    refund_address: str | None
-
-    @property
-    def named(self) -> NamedParties:
-        return NamedParties(self.destination_address, self.source_address, self.refund_address)
-
-    def checked(self, route: Route, rules: AddressRules) -> Parties:
-        """Return the addresses in their checksummed form.
-
-        :raises AddressRefused: with the field at fault.
-        """
-        source, check = route.source_network, rules.check
-        destination = route.destination_network
-        return Parties(
-            check(self.destination_address, destination, field="destination_address"),
-            self.source_address and check(self.source_address, source, field="source_address"),
-            self.refund_address and check(self.refund_address, source, field="refund_address"),
-        )
 
 
 @dataclass(frozen=True, slots=True)

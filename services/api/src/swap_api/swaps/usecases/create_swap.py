@@ -142,7 +142,7 @@ class CreateSwap:
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
     ) -> bytes:
         self._refuse_stopped_routes.check(route.source_network, route.destination_network)
-        await self._screen_parties(parties.named.on(route))
+        await self._screen_parties(parties.on(route))
         await self._cap_unpaid_swaps(creation.caller, creation.client)
         if creation.order.price.funding.use_deposit_address:
             await self._cap_deposit_addresses(creation.caller, route.source_network.name)

@@ -68,13 +68,7 @@ class FetchPrice:
         is_open = may_be_open and query.is_open
         paid_in, received = (0, None) if is_open else query.amounts(route)
         question = QuoteQuestion(
-            source_network=route.source_network.name,
-            source_token=route.source.address,
-            destination_network=route.destination_network.name,
-            destination_token=route.destination.address,
-            method=query.funding.method,
-            refuel=query.refuel,
-            partner_fee_basis_points=fee,
+            **_of_route(route, query, fee),
             base_units=str(paid_in),
             receive_base_units=None if received is None else str(received),
             is_open=is_open,
@@ -88,18 +82,16 @@ class FetchPrice:
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
         self._check_method(route, query)
-        return await self._answer_or_refusal(
-            route, query, self._pricing.limits(_question(route, query, fee))
-        )
+        question = RouteQuestion(**_of_route(route, query, fee))
+        return await self._answer_or_refusal(route, query, self._pricing.limits(question))
 
     async def ranges(self, route: Route, query: PriceQuery, *, fee: int) -> RangesAnswer:
         """
         :raises ApiRefusal: when the route has no price, or the quoter is away.
         """
         self._check_method(route, query)
-        return await self._answer_or_refusal(
-            route, query, self._pricing.ranges(_question(route, query, fee))
-        )
+        question = RouteQuestion(**_of_route(route, query, fee))
+        return await self._answer_or_refusal(route, query, self._pricing.ranges(question))
 
     def _check_method(self, route: Route, query: PriceQuery) -> None:
         if query.funding.use_gasless:
@@ -149,13 +141,14 @@ def _shown(base_units: int, route: Route, *, is_minimum: bool) -> str:
     return f"{decimal_text(inner, token.decimals)} {token.symbol}"
 
 
-def _question(route: Route, query: PriceQuery, fee: int) -> RouteQuestion:
-    return RouteQuestion(
-        source_network=route.source_network.name,
-        source_token=route.source.address,
-        destination_network=route.destination_network.name,
-        destination_token=route.destination.address,
-        method=query.funding.method,
-        refuel=query.refuel,
-        partner_fee_basis_points=fee,
-    )
+def _of_route(route: Route, query: PriceQuery, fee: int) -> dict[str, Any]:
+    """Return the members of every question."""
+    return {
+        "source_network": route.source_network.name,
+        "source_token": route.source.address,
+        "destination_network": route.destination_network.name,
+        "destination_token": route.destination.address,
+        "method": query.funding.method,
+        "refuel": query.refuel,
+        "partner_fee_basis_points": fee,
+    }

@@ -41,7 +41,7 @@ class ReadQuote:
         route = self._find_route(caller.environment, query.route)
         query.funding.check(route.source_network)
         if named is not None:
-            named.check(route, self._addresses)
+            named.checked(route, self._addresses)
             await self._screen_parties(named.on(route))
         answer = await self._fetch_price.quote(
             route, query, fee=caller.allowances.fee_basis_points, explain=explain
