@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
@@ -76,16 +77,9 @@ def page_statement(wanted: FeeFilter) -> tuple[Statement, dict[str, Any]]:
     kinds = [wanted.kind] if wanted.kind is not None else list(FeeEntryKind)
     parts = (f"({SOURCES[kind]} WHERE {where} {NEWEST})" for kind in kinds)
     page = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS entry {NEWEST}"
-    return sql(page), _values(wanted)
-
-
-def _values(wanted: FeeFilter) -> dict[str, Any]:
-    values: dict[str, Any] = {"app_id": wanted.app_id, "limit": wanted.page_size + 1}
-    if wanted.asset is not None:
-        values["network"], values["token"] = wanted.asset
-    if wanted.starting_after is not None:
-        values["starting_after"] = wanted.starting_after
-    return values
+    network, token = wanted.asset or (None, None)
+    values = {**asdict(wanted), "network": network, "token": token, "limit": wanted.page_size + 1}
+    return sql(page), values
 
 
 def _entry(row: dict[str, Any]) -> FeeEntry:

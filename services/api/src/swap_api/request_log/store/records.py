@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from swap_api.request_log.decide.records import REFUSED_FROM, RecordPage, RequestFilter
@@ -88,20 +89,8 @@ class PostgresRequestRecords:
 SELECT {SHOWN} FROM request_record AS record LEFT JOIN api_key ON api_key.id = record.key_id
 WHERE {where} ORDER BY record.at DESC, record.id DESC LIMIT :limit
 """)
+        values = {**asdict(wanted), "limit": wanted.page_size + 1}
         async with reading(self._engine) as connection:
-            found = await connection.execute(statement, _values(wanted))
+            found = await connection.execute(statement, values)
         rows = tuple(row._asdict() for row in found)
         return RecordPage(rows[: wanted.page_size], len(rows) > wanted.page_size)
-
-
-def _values(wanted: RequestFilter) -> dict[str, Any]:
-    named = {
-        "request_id": wanted.request_id,
-        "http_status": wanted.http_status,
-        "route": wanted.route,
-        "without_key": wanted.without_key,
-        "since": wanted.since,
-        "starting_after": wanted.starting_after,
-    }
-    filled = {name: value for name, value in named.items() if value is not None}
-    return {"app_id": wanted.app_id, "limit": wanted.page_size + 1, **filled}
