@@ -154,7 +154,7 @@ def build_parts(
         attachments=funding.attachments,
         pay=pay,
         **routes,
-        member_swaps=management.member_swaps(lookups, swaps, pay),
+        member_swaps=management.member_swaps(swaps, pay),
     )
     table, managing = with_weights(declared, group.rates.weights), of_management(**routes)
     observe.routes_listed({endpoint.path for endpoint in table})

@@ -20,7 +20,6 @@ from swap_api.management.store.keys import PostgresKeys
 from swap_api.management.store.members import PostgresMembers
 from swap_api.management.store.partners import PostgresPartners
 from swap_api.management.usecases.list_requests import ListRequests
-from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_keys import ManageKeys
 from swap_api.management.usecases.manage_members import ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
@@ -29,7 +28,6 @@ from swap_api.management.usecases.read_app_fees import ReadAppFees
 from swap_api.management.usecases.read_app_limits import Maxima, ReadAppLimits
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_api.pay_links.http.pay import PayEndpoints
-from swap_api.read_model.build import Lookups
 from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import NewId
 from swap_api.request_log.store.records import PostgresRequestRecords
@@ -78,15 +76,13 @@ class Management:
             "request_log": RequestLogEndpoints(self.list_requests),
         }
 
-    def member_swaps(
-        self, lookups: Lookups, swaps: Swaps, pay: PayEndpoints
-    ) -> ManagedSwapEndpoints:
+    def member_swaps(self, swaps: Swaps, pay: PayEndpoints) -> ManagedSwapEndpoints:
         return ManagedSwapEndpoints(
             self.manage_partners,
             swaps.swaps,
             swaps.history,
             swaps.catalogue,
-            ListSwapMessages(lookups.swaps, self.manage_webhooks),
+            self.manage_webhooks,
             pay=pay,
         )
 
@@ -131,7 +127,7 @@ def build(
             hash_token=hashes,
             rehash_token=admission.rotation.rehash,
         ),
-        manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
+        manage_webhooks=ManageWebhooks(notifier, partners, swaps, bounds, clock=clock),
         notifier=notifier,
         read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),
         read_app_limits=ReadAppLimits(

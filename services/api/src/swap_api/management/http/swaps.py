@@ -24,8 +24,8 @@ from swap_api.http.parameters import (
 from swap_api.http.requests import Request
 from swap_api.management.http.addresses import APP, get_endpoint, post_endpoint
 from swap_api.management.http.answers import actor_of, json_response
-from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_partners import ManagePartners
+from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.model.refusals import Invalid
 from swap_api.pay_links.http.pay import PayEndpoints
@@ -66,7 +66,7 @@ class ManagedSwapEndpoints:
         swaps: SwapEndpoints,
         history: HistoryEndpoints,
         catalogue: CatalogueEndpoints,
-        list_swap_messages: ListSwapMessages,
+        manage_webhooks: ManageWebhooks,
         *,
         pay: PayEndpoints,
     ) -> None:
@@ -74,7 +74,7 @@ class ManagedSwapEndpoints:
         self._swaps = swaps
         self._history = history
         self._catalogue = catalogue
-        self._list_swap_messages = list_swap_messages
+        self._webhooks = manage_webhooks
         self._pay = pay
 
     async def list_all(self, request: Request, context: Context) -> Response:
@@ -102,7 +102,7 @@ class ManagedSwapEndpoints:
         caller = (await self._as_app(request, context)).caller
         swap_id = swap_id_of(request)
         return json_response(
-            await self._list_swap_messages(caller, swap_id, actor=actor_of(context))
+            await self._webhooks.messages_of_swap(caller, swap_id, actor=actor_of(context))
         )
 
     async def create(self, request: Request, context: Context) -> Response:

@@ -8,9 +8,11 @@ from swap_api.management.decide.bounds import Bounded, Bounds
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.ports import WebhookEndpoints
 from swap_api.management.store.partners import PostgresPartners
-from swap_api.model.keys import Environment
+from swap_api.model.keys import Caller, Environment
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound
+from swap_api.read_model.store.swaps import PostgresSwaps
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_runtime.clock import Clock
 
 NO_MEMBER: Final = UUID(int=0)
@@ -27,14 +29,14 @@ class ManageWebhooks:
         self,
         endpoints: WebhookEndpoints,
         partners: PostgresPartners,
-        audit: PostgresPartners,
+        swaps: PostgresSwaps,
         bounds: Bounds,
         *,
         clock: Clock,
     ) -> None:
         self._endpoints = endpoints
         self._partners = partners
-        self._audit = audit
+        self._swaps = swaps
         self._bounds = bounds
         self._clock = clock
 
@@ -97,12 +99,15 @@ class ManageWebhooks:
         since = self._clock().replace(microsecond=0) - DAY
         return list(await self._endpoints.figures(app_id, since=since))
 
-    async def messages_of_swap(self, app_id: UUID, swap_id: UUID, *, actor: Actor) -> list[Row]:
+    async def messages_of_swap(self, caller: Caller, swap_id: UUID, *, actor: Actor) -> list[Row]:
+        """Return the messages about a swap of an app's.
+
+        :param caller: the app, as its own secret key would be.
+        :raises NotFound: for an unknown id and for another app's alike.
         """
-        :raises NotFound: when there is no such app.
-        """
-        await self._partners.find_app(app_id, actor)
-        return list(await self._endpoints.messages_of_swap(app_id, swap_id))
+        await find_own_swap(self._swaps, caller, swap_id)
+        await self._partners.find_app(caller.app_id, actor)
+        return list(await self._endpoints.messages_of_swap(caller.app_id, swap_id))
 
     async def replay(self, endpoint_id: UUID, message_id: str, *, actor: Actor) -> Row:
         """Have one message sent again as it was.
@@ -133,7 +138,7 @@ class ManageWebhooks:
     async def _note(
         self, organization_id: UUID, what: str, endpoint_id: UUID, details: Row, actor: Actor
     ) -> None:
-        await self._audit.note(
+        await self._partners.note(
             organization_id,
             f"webhook.{what}",
             endpoint_id,
