@@ -6,20 +6,18 @@ python tools/generate_openapi.py .cache/openapi.json
 import json
 import sys
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from swap_api.http.openapi import openapi_document
-from swap_api.public_endpoints import endpoints
+from swap_api.public_endpoints import Handlers, endpoints
 from swap_api.settings import ApiGroup
 
 
 def document() -> str:
     # The table names handlers; which objects they belong to is no part of the document.
-    handlers = {
-        name: handler for name, handler in get_type_hints(endpoints).items() if name != "return"
-    }
+    handlers: Any = get_type_hints(Handlers)
     key_headers = ApiGroup.model_fields["key_headers"].get_default(call_default_factory=True)
-    made = openapi_document(endpoints(**handlers), key_headers=key_headers, version="0.1.0")
+    made = openapi_document(endpoints(handlers), key_headers=key_headers, version="0.1.0")
     return json.dumps(json.loads(made), indent=1) + "\n"
 
 

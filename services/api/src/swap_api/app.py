@@ -144,19 +144,21 @@ def build_parts(
     )
     pay = build_pay_links(service.engine, group, lookups, admission, funding=funding, swaps=swaps)
     management = build_management(*of_all, admission, swaps=lookups.swaps, new_id=uuid4)
-    routes = management.routes()
+    managing_handlers = management.handlers()
     declared = endpoints(
-        swaps.swaps,
-        swaps.history,
-        swaps.pricing,
-        swaps.catalogue,
-        authorizations=funding.authorizations,
-        attachments=funding.attachments,
-        pay=pay,
-        **routes,
-        member_swaps=management.member_swaps(swaps, pay),
+        {
+            **managing_handlers,
+            "swaps": swaps.swaps,
+            "history": swaps.history,
+            "pricing": swaps.pricing,
+            "catalogue": swaps.catalogue,
+            "authorizations": funding.authorizations,
+            "attachments": funding.attachments,
+            "pay": pay,
+            "member_swaps": management.member_swaps(swaps, pay),
+        }
     )
-    table, managing = with_weights(declared, group.rates.weights), of_management(**routes)
+    table, managing = with_weights(declared, group.rates.weights), of_management(managing_handlers)
     observe.routes_listed({endpoint.path for endpoint in table})
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))
     request_log = build_request_log(service, group, declared=declared_members(table), new_id=uuid4)

@@ -7,17 +7,8 @@ from swap_api.funding.http.authorizations import AuthorizationEndpoints
 from swap_api.funding.http.routes import attachment_endpoints, authorization_endpoints
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.idempotent_requests import with_idempotency_key
-from swap_api.management.http.app_fees import AppFeeEndpoints
-from swap_api.management.http.figures import FigureEndpoints
-from swap_api.management.http.request_log import RequestLogEndpoints
-from swap_api.management.http.routes import management
+from swap_api.management.http.routes import ManagementHandlers, management
 from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swap_endpoints
-from swap_api.management.http.webhooks import WebhookEndpoints
-from swap_api.management.usecases.manage_keys import ManageKeys
-from swap_api.management.usecases.manage_members import ManageMembers
-from swap_api.management.usecases.manage_partners import ManagePartners
-from swap_api.management.usecases.manage_webhooks import ManageWebhooks
-from swap_api.management.usecases.read_app_limits import ReadAppLimits
 from swap_api.model.keys import Scope
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.pay_links.http.routes import pay_link_endpoints
@@ -34,51 +25,33 @@ from swap_api.swaps.http.routes import (
 from swap_api.swaps.http.swaps import SwapEndpoints
 
 
-def endpoints(
-    swaps: SwapEndpoints,
-    history: HistoryEndpoints,
-    pricing: PricingEndpoints,
-    catalogue: CatalogueEndpoints,
-    *,
-    authorizations: AuthorizationEndpoints,
-    attachments: AttachmentEndpoints,
-    pay: PayEndpoints,
-    partners: ManagePartners,
-    keys: ManageKeys,
-    members: ManageMembers,
-    webhooks: ManageWebhooks,
-    webhook_endpoints: WebhookEndpoints,
-    figures: FigureEndpoints,
-    read_app_limits: ReadAppLimits,
-    app_fees: AppFeeEndpoints,
-    request_log: RequestLogEndpoints,
-    member_swaps: ManagedSwapEndpoints,
-) -> list[Endpoint]:
+class Handlers(ManagementHandlers):
+    """What answers the addresses of the public port."""
+
+    swaps: SwapEndpoints
+    history: HistoryEndpoints
+    pricing: PricingEndpoints
+    catalogue: CatalogueEndpoints
+    authorizations: AuthorizationEndpoints
+    attachments: AttachmentEndpoints
+    pay: PayEndpoints
+    member_swaps: ManagedSwapEndpoints
+
+
+def endpoints(handlers: Handlers) -> list[Endpoint]:
     """Return every endpoint of the public port except the OpenAPI document."""
     for_members = (
-        endpoint
-        for endpoint in management(
-            partners=partners,
-            keys=keys,
-            members=members,
-            webhooks=webhooks,
-            webhook_endpoints=webhook_endpoints,
-            figures=figures,
-            read_app_limits=read_app_limits,
-            app_fees=app_fees,
-            request_log=request_log,
-        )
-        if endpoint.scope is not Scope.OPERATOR
+        endpoint for endpoint in management(handlers) if endpoint.scope is not Scope.OPERATOR
     )
     return [
-        *map(with_idempotency_key, swap_endpoints(swaps)),
-        *map(with_idempotency_key, authorization_endpoints(authorizations)),
-        *map(with_idempotency_key, attachment_endpoints(attachments)),
-        *history_endpoints(history),
-        *pay_link_endpoints(pay),
-        *pricing_endpoints(pricing),
-        *service_endpoints(pricing),
-        *catalogue_endpoints(catalogue),
+        *map(with_idempotency_key, swap_endpoints(handlers["swaps"])),
+        *map(with_idempotency_key, authorization_endpoints(handlers["authorizations"])),
+        *map(with_idempotency_key, attachment_endpoints(handlers["attachments"])),
+        *history_endpoints(handlers["history"]),
+        *pay_link_endpoints(handlers["pay"]),
+        *pricing_endpoints(handlers["pricing"]),
+        *service_endpoints(handlers["pricing"]),
+        *catalogue_endpoints(handlers["catalogue"]),
         *map(with_idempotency_key, for_members),
-        *map(with_idempotency_key, managed_swap_endpoints(member_swaps)),
+        *map(with_idempotency_key, managed_swap_endpoints(handlers["member_swaps"])),
     ]

@@ -15,14 +15,13 @@ from tenants import Tenant, a_closed_key, a_tenant, everything_of, link_token
 
 from swap_api.http.endpoints import Endpoint
 from swap_api.model.keys import Scope
-from swap_api.public_endpoints import endpoints
+from swap_api.public_endpoints import Handlers, endpoints
 
 pytestmark = pytest.mark.connected
 
 V2, MANAGE, PAY = "/api/v2", "/management/v1", "/pay/v1"
-ENDPOINTS = endpoints(
-    **{name: group for name, group in get_type_hints(endpoints).items() if name != "return"}
-)
+HANDLERS: Any = get_type_hints(Handlers)
+ENDPOINTS = endpoints(HANDLERS)
 BY_MEMBERS = (Scope.MEMBER, Scope.SELF)
 WITHOUT_KEY = (Scope.NO_KEY, Scope.PAY_LINK)
 

@@ -14,17 +14,15 @@ from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.http.examples import example_of
 from swap_api.http.openapi import openapi_document
 from swap_api.http.shipped_openapi import shipped_openapi
-from swap_api.public_endpoints import endpoints
+from swap_api.public_endpoints import Handlers, endpoints
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.lookups import SwapEventModel
 from swap_contracts.public.webhooks import PUSHED
 
 SIGNED = ("id", "timestamp", "signature")
-HANDLERS: dict[str, Any] = {
-    name: group for name, group in get_type_hints(endpoints).items() if name != "return"
-}
-TABLE = endpoints(**HANDLERS)
+HANDLERS: Any = get_type_hints(Handlers)
+TABLE = endpoints(HANDLERS)
 
 
 @pytest.fixture(scope="module")

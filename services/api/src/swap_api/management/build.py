@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import TypedDict
 
 from swap_api.admission.build import AdmissionParts
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
@@ -12,6 +11,7 @@ from swap_api.management.decide.bounds import Bounds
 from swap_api.management.http.app_fees import AppFeeEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.request_log import RequestLogEndpoints
+from swap_api.management.http.routes import ManagementHandlers
 from swap_api.management.http.swaps import ManagedSwapEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.management.store.app_fees import PostgresAppFees
@@ -38,18 +38,6 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.process.service import Service
 
 
-class ManagementRoutes(TypedDict):
-    partners: ManagePartners
-    keys: ManageKeys
-    members: ManageMembers
-    webhooks: ManageWebhooks
-    webhook_endpoints: WebhookEndpoints
-    figures: FigureEndpoints
-    read_app_limits: ReadAppLimits
-    app_fees: AppFeeEndpoints
-    request_log: RequestLogEndpoints
-
-
 @dataclass(frozen=True, slots=True)
 class Management:
     manage_partners: ManagePartners
@@ -62,7 +50,7 @@ class Management:
     list_requests: ListRequests
     app_fees: AppFeeEndpoints
 
-    def routes(self) -> ManagementRoutes:
+    def handlers(self) -> ManagementHandlers:
         """Return what answers the addresses."""
         return {
             "partners": self.manage_partners,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Final, Unpack
+from typing import Final, TypedDict
 
 from swap_api.admission.decide.rate_limits import Kind
 from swap_api.http.endpoints import MANAGEMENT, Endpoint
@@ -14,13 +14,10 @@ from swap_api.management.http.addresses import (
     KEY,
     MEMBER,
     ORGANIZATION,
-    WEBHOOK,
     get_endpoint,
-    post_endpoint,
 )
 from swap_api.management.http.app_fees import AppFeeEndpoints
 from swap_api.management.http.calls import (
-    Changing,
     change_endpoint,
     list_endpoint,
     order_endpoint,
@@ -43,19 +40,15 @@ from swap_api.management.http.parameters import (
     KeyOriginsBody,
     KeysParameters,
     LimitsBody,
-    MessagesParameters,
     OrganizationBody,
-    ReplayBody,
     RequestsParameters,
     RoleBody,
     RotationBody,
     SettingsBody,
     TokenBody,
-    WebhookBody,
-    WebhookEventsBody,
 )
 from swap_api.management.http.request_log import RequestLogEndpoints
-from swap_api.management.http.webhooks import WebhookEndpoints
+from swap_api.management.http.webhooks import WebhookEndpoints, webhook_endpoints
 from swap_api.management.usecases.manage_keys import IssuedKey, ManageKeys
 from swap_api.management.usecases.manage_members import Issued, ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
@@ -64,7 +57,7 @@ from swap_api.management.usecases.read_app_limits import ReadAppLimits
 from swap_api.model.keys import Scope
 from swap_contracts.public.app_fees import AppFeesModel, FeeEntryModel
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel, WebhookFiguresModel
+from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel
 from swap_contracts.public.management import (
     AccessTokenModel,
     ApiRequestModel,
@@ -80,17 +73,7 @@ from swap_contracts.public.management import (
     NewAccessTokenModel,
     NewInvitationModel,
     NewKeyModel,
-    NewWebhookModel,
     OrganizationModel,
-    WebhookMessageDetailModel,
-    WebhookMessageModel,
-    WebhookModel,
-    WebhookRemovedModel,
-    WebhookReplayedModel,
-    WebhookResentModel,
-    WebhookSecretModel,
-    WebhookSwitchedModel,
-    WebhookTestedModel,
 )
 
 LOG_WEIGHT: Final = 5  # a filter may read many records of the app
@@ -99,27 +82,31 @@ LIMITS_WEIGHT: Final = 5  # unpaid deposit addresses are counted for each networ
 FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 
-def management(
-    *,
-    partners: ManagePartners,
-    keys: ManageKeys,
-    members: ManageMembers,
-    webhooks: ManageWebhooks,
-    webhook_endpoints: WebhookEndpoints,
-    figures: FigureEndpoints,
-    read_app_limits: ReadAppLimits,
-    app_fees: AppFeeEndpoints,
-    request_log: RequestLogEndpoints,
-) -> list[Endpoint]:
+class ManagementHandlers(TypedDict):
+    """What answers the addresses."""
+
+    partners: ManagePartners
+    keys: ManageKeys
+    members: ManageMembers
+    webhooks: ManageWebhooks
+    webhook_endpoints: WebhookEndpoints
+    figures: FigureEndpoints
+    read_app_limits: ReadAppLimits
+    app_fees: AppFeeEndpoints
+    request_log: RequestLogEndpoints
+
+
+def management(handlers: ManagementHandlers) -> list[Endpoint]:
     """Return every endpoint of the management API, including the operators'."""
+    partners, members, app_fees = handlers["partners"], handlers["members"], handlers["app_fees"]
     return [
         *_organizations(partners),
-        *_apps(partners, figures),
-        *_keys(keys),
+        *_apps(partners, handlers["figures"]),
+        *_keys(handlers["keys"]),
         read_endpoint(
             f"{APP}/limits",
             "applimit_limits",
-            lambda call: read_app_limits(call.id, actor=call.actor),
+            lambda call: handlers["read_app_limits"](call.id, actor=call.actor),
             "Read an app's limits, and how many swaps and deposit addresses are unpaid",
             AppLimitsModel,
             weight=LIMITS_WEIGHT,
@@ -140,7 +127,7 @@ def management(
         ),
         get_endpoint(
             f"{APP}/requests",
-            request_log.requests,
+            handlers["request_log"].requests,
             "List recorded requests of an app's keys, newest first",
             list[ApiRequestModel],
             query=RequestsParameters,
@@ -149,7 +136,7 @@ def management(
         ),
         *_members(members),
         *_tokens(members),
-        *_webhooks(webhooks, webhook_endpoints),
+        *webhook_endpoints(handlers["webhooks"], handlers["webhook_endpoints"]),
     ]
 
 
@@ -481,116 +468,6 @@ def _tokens(members: ManageMembers) -> list[Endpoint]:
             scope=Scope.SELF,
         ),
     ]
-
-
-def _webhooks(webhooks: ManageWebhooks, endpoints: WebhookEndpoints) -> list[Endpoint]:
-    refusals = (ErrorCode.DISABLED_BY_OPERATOR,)
-    return [
-        read_endpoint(
-            f"{APP}/webhooks",
-            "webhook_webhooks",
-            lambda call: webhooks.list_all(call.id, actor=call.actor),
-            "List an app's webhook endpoints",
-            list[WebhookModel],
-        ),
-        read_endpoint(
-            f"{APP}/webhooks/figures",
-            "webhook_figures",
-            lambda call: webhooks.figures(call.id, actor=call.actor),
-            "Count the messages of the last day to each endpoint of an app",
-            list[WebhookFiguresModel],
-        ),
-        change_endpoint(
-            f"{APP}/webhooks",
-            "webhook_add",
-            lambda call: webhooks.add(call.id, call.body.model_dump(), actor=call.actor),
-            "Add a webhook endpoint and show its secret, this once",
-            NewWebhookModel,
-            body=WebhookBody,
-            refuses=(*COUNT_LIMIT, *refusals),
-            shows_secret=True,
-        ),
-        _webhook_order(
-            webhooks,
-            "rotate",
-            "Give an endpoint a new secret; the old one signs beside it for a day",
-            WebhookSecretModel,
-            shows_secret=True,
-        ),
-        _webhook_order(
-            webhooks,
-            "enable",
-            "Send to an endpoint again, from now on",
-            WebhookSwitchedModel,
-            refuses=refusals,
-        ),
-        _webhook_order(
-            webhooks,
-            "remove",
-            "Remove an endpoint: nothing is sent there or kept for it any more",
-            WebhookRemovedModel,
-            refuses=refusals,
-        ),
-        post_endpoint(
-            f"{WEBHOOK}/events",
-            endpoints.choose_events,
-            "Change which events are sent to an endpoint, from now on",
-            WebhookModel,
-            WebhookEventsBody,
-        ),
-        _webhook_order(
-            webhooks,
-            "disable",
-            "Send nothing more to an endpoint",
-            WebhookSwitchedModel,
-        ),
-        _webhook_order(
-            webhooks,
-            "test",
-            "Send a webhook about a swap that does not exist",
-            WebhookTestedModel,
-        ),
-        post_endpoint(
-            f"{WEBHOOK}/replay",
-            endpoints.replay,
-            "Send everything since a moment again",
-            WebhookReplayedModel,
-            ReplayBody,
-        ),
-        post_endpoint(
-            f"{WEBHOOK}/messages/{{messageId}}/replay",
-            endpoints.replay_message,
-            "Send one message again: the same id, the same bytes",
-            WebhookResentModel,
-        ),
-        get_endpoint(
-            f"{WEBHOOK}/messages",
-            endpoints.messages,
-            "List an endpoint's messages with every attempt: what waits, then what ended last",
-            list[WebhookMessageModel],
-            is_paged=True,
-            query=MessagesParameters,
-        ),
-        get_endpoint(
-            f"{WEBHOOK}/messages/{{messageId}}",
-            endpoints.message,
-            "Read a message with its body and its latest attempts: what was sent and answered",
-            WebhookMessageDetailModel,
-        ),
-    ]
-
-
-def _webhook_order(
-    webhooks: ManageWebhooks, what: str, summary: str, answers: Any, **changing: Unpack[Changing]
-) -> Endpoint:
-    return order_endpoint(
-        f"{WEBHOOK}/{what}",
-        f"webhook_{what}",
-        lambda call: webhooks.order(call.id, what, {}, actor=call.actor),
-        summary,
-        answers,
-        **changing,
-    )
 
 
 async def _with_key(issuing: Awaitable[IssuedKey]) -> Row:
