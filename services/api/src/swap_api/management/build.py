@@ -25,7 +25,7 @@ from swap_api.management.usecases.manage_members import ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.management.usecases.read_app_fees import ReadAppFees
-from swap_api.management.usecases.read_app_limits import Maxima, ReadAppLimits
+from swap_api.management.usecases.read_app_limits import ReadAppLimits
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.read_model.store.swaps import PostgresSwaps
@@ -122,7 +122,7 @@ def build(
             swaps,
             partners,
             rates=admission.rates,
-            maxima=Maxima.of(group),
+            group=group,
             networks=[
                 network.name
                 for network in catalogue.networks.values()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,25 +12,6 @@ from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.settings import ApiGroup
 
 Limits = Mapping[str, Any]  # as in `AppLimitsModel`
-
-
-@dataclass(frozen=True, slots=True)
-class Maxima:
-    """The deployment's bounds of what waits for money."""
-
-    swaps_of_secret_keys: int
-    swaps_of_client: int
-    deposit_addresses: int  # of one app on one network
-    is_lifted: bool
-
-    @classmethod
-    def of(cls, group: ApiGroup) -> Maxima:
-        return cls(
-            group.pending_swaps_secret,
-            group.pending_swaps_publishable,
-            group.deposit_addresses_per_app,
-            group.limits_lifted,
-        )
 
 
 class ReadAppLimits:
@@ -46,16 +26,17 @@ class ReadAppLimits:
         partners: PostgresPartners,
         *,
         rates: Rates,
-        maxima: Maxima,
+        group: ApiGroup,
         networks: Sequence[str],
     ) -> None:
         """
+        :param group: the deployment's bounds of what waits for money.
         :param networks: those with deposit addresses.
         """
         self._swaps = swaps
         self._partners = partners
         self._rates = rates
-        self._maxima = maxima
+        self._group = group
         self._networks = networks
 
     async def __call__(self, app_id: UUID, *, actor: Actor) -> Limits:
@@ -69,24 +50,24 @@ class ReadAppLimits:
             creates=app["creates_per_minute"],
             ceiling_factor=app["ceiling_factor"],
         )
-        own, maxima = app["pending_swaps_max"], self._maxima
-        swaps_max = own or maxima.swaps_of_secret_keys
+        own, group = app["pending_swaps_max"], self._group
+        swaps_max = own or group.pending_swaps_secret
         return {
-            "is_lifted": maxima.is_lifted or app["limits_lifted"],
+            "is_lifted": group.limits_lifted or app["limits_lifted"],
             "burst_minutes": self._rates.burst_minutes,
             "rates": [self._rate(kind, allowances) for kind in Kind],
             "unpaid_swaps": {
                 "number": await self._swaps.count(app_id, None, up_to=swaps_max),
                 "max": swaps_max,
-                "max_of_client": own or maxima.swaps_of_client,
+                "max_of_client": own or group.pending_swaps_publishable,
             },
             "deposit_addresses": [
                 {
                     "network": network,
                     "number": await self._swaps.count_addresses(
-                        network, app_id, up_to=maxima.deposit_addresses
+                        network, app_id, up_to=group.deposit_addresses_per_app
                     ),
-                    "max": maxima.deposit_addresses,
+                    "max": group.deposit_addresses_per_app,
                 }
                 for network in self._networks
             ],
