@@ -84,20 +84,13 @@ class PostgresIdempotency:
 
         :raises ApiRefusal: when the claim was lost meanwhile.
         """
-        values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
-        result = await execute_alone(self._engine, BEGIN_CLAIM, values)
+        result = await execute_alone(self._engine, BEGIN_CLAIM, _row(claim))
         if not result.changed:
             raise in_progress()
 
     async def save(self, claim: Claim, swap_id: UUID | None, answer: bytes) -> None:
         """Keep what was answered, about a swap perhaps, if the claim was not lost meanwhile."""
-        values = {
-            "claim": claim.token,
-            "app_id": claim.app_id,
-            "key": claim.key,
-            "swap_id": swap_id,
-            "answer": answer,
-        }
+        values = {**_row(claim), "swap_id": swap_id, "answer": answer}
         await execute_alone(self._engine, ANSWER_CLAIM, values)
 
     async def release(self, claim: Claim) -> None:
@@ -105,9 +98,8 @@ class PostgresIdempotency:
 
         Where that is not possible now, the right ends by itself a little later.
         """
-        values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
         try:
-            await execute_alone(self._engine, RELEASE_CLAIM, values)
+            await execute_alone(self._engine, RELEASE_CLAIM, _row(claim))
         except Unavailable as error:
             observe.idempotency_claim_not_released(error)
 

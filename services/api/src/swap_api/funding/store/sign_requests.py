@@ -95,12 +95,7 @@ class PostgresSignRequests:
         """Save the request, and return what was saved first under its number."""
         async with transaction(self._engine) as connection:
             connection.post(ADD_SIGN_REQUEST, sign_request_row(request))
-            key = {
-                "swap_id": request.swap_id,
-                "signer": request.signer,
-                "issue": request.issue,
-            }
-            row = (await connection.execute(SIGN_REQUEST, key)).one()
+            row = (await connection.execute(SIGN_REQUEST, _key(request))).one()
         return to_sign_request(row)
 
     async def refuse(self, request: SignRequest) -> None:

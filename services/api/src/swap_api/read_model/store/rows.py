@@ -79,29 +79,12 @@ def _payer(swap: SwapChanged) -> str | None:
 
 
 def sign_request_row(request: SignRequest) -> dict[str, object]:
-    return {
-        "swap_id": request.swap_id,
-        "signer": request.signer,
-        "issue": request.issue,
-        "standard": request.standard.value,
-        "nonce": str(request.nonce),
-        "valid_after": request.valid_after,
-        "valid_before": request.valid_before,
-    }
+    return {**asdict(request), "standard": request.standard.value, "nonce": str(request.nonce)}
 
 
 def to_sign_request(row: Row) -> SignRequest:
-    return SignRequest(
-        swap_id=row.swap_id,
-        signer=row.signer,
-        issue=row.issue,
-        standard=GaslessStandard(row.standard),
-        nonce=int(row.nonce),
-        valid_after=row.valid_after,
-        valid_before=row.valid_before,
-        submission=row.submission,
-        is_refused=row.is_refused,
-    )
+    read = {"standard": GaslessStandard(row.standard), "nonce": int(row.nonce)}
+    return SignRequest(**{**row._asdict(), **read})
 
 
 def to_gasless(text: str | None) -> GaslessSwap | None:
