@@ -42,7 +42,8 @@ from swap_api.request_log.build import build as build_request_log
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.swaps.adapters.chain_transactions import EvmChainTransactions
 from swap_api.swaps.adapters.quoter import HttpPricing
-from swap_api.swaps.build import Guards, Swaps, SwapsBuilding
+from swap_api.swaps.build import Guards, Swaps
+from swap_api.swaps.build import build as build_swaps
 from swap_api.swaps.handlers.swaps import subscribe
 from swap_api.swaps.ports import ChainTransactions, Pricing
 from swap_chains.evm.codec import checksum_address
@@ -135,12 +136,18 @@ def build_parts(
     of_all = service, group, catalogue, public
     admission = build_admission(service, group, Environment(catalogue.environment))
     funding = build_funding(*of_all, chains, lookups=lookups, providers=providers)
-    building = SwapsBuilding(
-        *of_all, lookups=lookups, funding=funding, guards=guards, pricing=pricing, new_id=uuid4
-    )
     idempotency = admission.idempotency
-    swaps = building.build(
-        idempotency=idempotency, transactions=transactions, errors=errors, providers=providers
+    swaps = build_swaps(
+        *of_all,
+        lookups=lookups,
+        funding=funding,
+        guards=guards,
+        pricing=pricing,
+        transactions=transactions,
+        idempotency=idempotency,
+        errors=errors,
+        providers=providers,
+        new_id=uuid4,
     )
     pay = build_pay_links(service.engine, group, lookups, admission, funding=funding, swaps=swaps)
     management = build_management(*of_all, admission, swaps=lookups.swaps, new_id=uuid4)

@@ -124,144 +124,108 @@ class Swaps:
     catalogue: CatalogueEndpoints
 
 
-class SwapsBuilding:
-    """The pieces that several endpoints share."""
-
-    def __init__(
-        self,
-        service: Service,
-        group: ApiGroup,
-        catalogue: Catalogue,
-        public: PublicCatalogue,
-        *,
-        lookups: Lookups,
-        funding: Funding,
-        guards: Guards,
-        pricing: Pricing,
-        new_id: NewId,
-    ) -> None:
-        self._engine, self._clock, self._group = service.engine, service.clock, group
-        self._catalogue, self._public = catalogue, public
-        self._lookups, self._funding, self._guards = lookups, funding, guards
-        self._new_id = new_id
-        self._rendering = JsonRendering(catalogue, public)
-        self._refresh_prices = RefreshPrices(pricing)
-        self._hints = PostgresHints(service.engine, clock=service.clock)
-        self._fetch_price = FetchPrice(
-            pricing,
-            self._rendering,
-            gasless=funding.offers.gasless,
-            depository=funding.offers.depository,
-        )
-        self._set_refund_address = SetRefundAddress(
+def build(
+    service: Service,
+    group: ApiGroup,
+    catalogue: Catalogue,
+    public: PublicCatalogue,
+    *,
+    lookups: Lookups,
+    funding: Funding,
+    guards: Guards,
+    pricing: Pricing,
+    transactions: ChainTransactions,
+    idempotency: PostgresIdempotency,
+    errors: Errors,
+    providers: Mapping[str, int],
+    new_id: NewId,
+) -> Swaps:
+    """
+    :param providers: how many independent providers each network's nodes have.
+    """
+    engine, clock, offers = service.engine, service.clock, funding.offers
+    swaps, heads, read_caught_up = lookups.swaps, lookups.heads, lookups.read_caught_up
+    rendering, hints = JsonRendering(catalogue, public), PostgresHints(engine, clock=clock)
+    refresh_prices = RefreshPrices(pricing)
+    fetch_price = FetchPrice(
+        pricing, rendering, gasless=offers.gasless, depository=offers.depository
+    )
+    set_refund_address = SetRefundAddress(
+        catalogue,
+        swaps,
+        refund_addresses=PostgresRefundAddresses(engine),
+        own_addresses=PostgresOwnAddresses(engine),
+        clock=clock,
+        screen_parties=guards.screen_parties,
+    )
+    create_swap = CreateSwap(
+        catalogue,
+        fetch_price=fetch_price,
+        cap_unpaid_swaps=CapUnpaidSwaps(
+            swaps,
+            clock=clock,
+            publishable_max=group.pending_swaps_publishable,
+            secret_max=group.pending_swaps_secret,
+            is_lifted=group.limits_lifted,
+        ),
+        cap_deposit_addresses=CapDepositAddresses(
+            swaps,
+            clock=clock,
+            per_app=group.deposit_addresses_per_app,
+            per_network=group.deposit_addresses_per_network,
+            is_lifted=group.limits_lifted,
+        ),
+        creations=PostgresCreations(engine),
+        idempotency=idempotency,
+        rendering=rendering,
+        request_signature=funding.request_signature,
+        gasless_rendering=funding.gasless_rendering,
+        clock=clock,
+        new_id=new_id,
+        new_sequence_number=new_sequence_number,
+        deposit_addresses=funding.deposit_addresses,
+        deposit=funding.resolve_deposit,
+        refuse_stopped_routes=guards.refuse_stopped_routes,
+        screen_parties=guards.screen_parties,
+    )
+    reach = Reach(catalogue, deposit_address_networks=offers.deposit_addresses.networks)
+    states = PostgresNetworkStates(engine, catalogue, providers=providers)
+    asking = catalogue, fetch_price, rendering
+    return Swaps(
+        rendering=rendering,
+        refresh_prices=refresh_prices,
+        store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), rendering),
+        hints=hints,
+        set_refund_address=set_refund_address,
+        swaps=SwapEndpoints(
             catalogue,
-            lookups.swaps,
-            refund_addresses=PostgresRefundAddresses(service.engine),
-            own_addresses=PostgresOwnAddresses(service.engine),
-            clock=service.clock,
-            screen_parties=guards.screen_parties,
-        )
-
-    def build(
-        self,
-        *,
-        idempotency: PostgresIdempotency,
-        transactions: ChainTransactions,
-        errors: Errors,
-        providers: Mapping[str, int],
-    ) -> Swaps:
-        """
-        :param providers: how many independent providers each network's nodes have.
-        """
-        asking = self._catalogue, self._fetch_price, self._rendering
-        return Swaps(
-            rendering=self._rendering,
-            refresh_prices=self._refresh_prices,
-            store_swaps=StoreSwaps(
-                PostgresReadModel(self._engine, consumer="api"), self._rendering
-            ),
-            hints=self._hints,
-            set_refund_address=self._set_refund_address,
-            swaps=self._swap_endpoints(idempotency),
-            history=self._history_endpoints(transactions),
-            pricing=PricingEndpoints(
-                read_quote=ReadQuote(*asking, self._guards.screen_parties),
-                read_ranges=ReadRanges(self._catalogue, self._fetch_price),
-                read_limits=ReadLimits(*asking),
-                errors=errors,
-            ),
-            catalogue=self._catalogue_endpoints(providers),
-        )
-
-    def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
-        swaps, heads, funding = self._lookups.swaps, self._lookups.heads, self._funding
-        deposit = funding.resolve_deposit
-        return SwapEndpoints(
-            self._catalogue,
-            create_swap=CreateSwap(
-                self._catalogue,
-                fetch_price=self._fetch_price,
-                cap_unpaid_swaps=CapUnpaidSwaps(
-                    swaps,
-                    clock=self._clock,
-                    publishable_max=self._group.pending_swaps_publishable,
-                    secret_max=self._group.pending_swaps_secret,
-                    is_lifted=self._group.limits_lifted,
-                ),
-                cap_deposit_addresses=CapDepositAddresses(
-                    swaps,
-                    clock=self._clock,
-                    per_app=self._group.deposit_addresses_per_app,
-                    per_network=self._group.deposit_addresses_per_network,
-                    is_lifted=self._group.limits_lifted,
-                ),
-                creations=PostgresCreations(self._engine),
-                idempotency=idempotency,
-                rendering=self._rendering,
-                request_signature=funding.request_signature,
-                gasless_rendering=funding.gasless_rendering,
-                clock=self._clock,
-                new_id=self._new_id,
-                new_sequence_number=new_sequence_number,
-                deposit_addresses=funding.deposit_addresses,
-                deposit=deposit,
-                refuse_stopped_routes=self._guards.refuse_stopped_routes,
-                screen_parties=self._guards.screen_parties,
-            ),
-            read_swap=ReadSwap(
-                self._lookups.read_caught_up, heads, self._rendering, deposit=deposit
-            ),
-            list_swaps=ListSwaps(swaps, heads, self._rendering),
+            create_swap=create_swap,
+            read_swap=ReadSwap(read_caught_up, heads, rendering, deposit=funding.resolve_deposit),
+            list_swaps=ListSwaps(swaps, heads, rendering),
             read_swap_states=ReadSwapStates(swaps),
-            set_refund_address=self._set_refund_address,
-            speed_up_deposit=SpeedUpDeposit(swaps, self._hints, clock=self._clock),
-        )
-
-    def _history_endpoints(self, transactions: ChainTransactions) -> HistoryEndpoints:
-        return HistoryEndpoints(
-            read_history=ReadHistory(
-                self._lookups.swaps, PostgresHistory(self._engine), self._public
-            ),
+            set_refund_address=set_refund_address,
+            speed_up_deposit=SpeedUpDeposit(swaps, hints, clock=clock),
+        ),
+        history=HistoryEndpoints(
+            read_history=ReadHistory(swaps, PostgresHistory(engine), public),
             read_transaction_status=ReadTransactionStatus(
-                self._catalogue,
-                read_caught_up=self._lookups.read_caught_up,
-                heads=self._lookups.heads,
-                rendering=self._rendering,
+                catalogue,
+                read_caught_up=read_caught_up,
+                heads=heads,
+                rendering=rendering,
                 transactions=transactions,
-                hints=self._hints,
+                hints=hints,
             ),
-        )
-
-    def _catalogue_endpoints(self, providers: Mapping[str, int]) -> CatalogueEndpoints:
-        offered = self._funding.offers.deposit_addresses.networks
-        reach = Reach(self._catalogue, deposit_address_networks=offered)
-        prices, rendering = self._refresh_prices, self._rendering
-        return CatalogueEndpoints(
-            list_networks=ListNetworks(self._catalogue, self._public, prices, rendering),
-            list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
-            report_status=ReportStatus(
-                self._catalogue,
-                PostgresNetworkStates(self._engine, self._catalogue, providers=providers),
-                clock=self._clock,
-            ),
-        )
+        ),
+        pricing=PricingEndpoints(
+            read_quote=ReadQuote(*asking, guards.screen_parties),
+            read_ranges=ReadRanges(catalogue, fetch_price),
+            read_limits=ReadLimits(*asking),
+            errors=errors,
+        ),
+        catalogue=CatalogueEndpoints(
+            list_networks=ListNetworks(catalogue, public, refresh_prices, rendering),
+            list_reachable=ListReachable(catalogue, reach, refresh_prices, rendering),
+            report_status=ReportStatus(catalogue, states, clock=clock),
+        ),
+    )
