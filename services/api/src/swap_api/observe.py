@@ -48,8 +48,8 @@ AUTHORIZATIONS: Final = counter(
     "api_authorizations_taken", "Signatures that were accepted", ["network", "standard"]
 )
 
-# By the settler's operators or, a halt, by the chain-watcher: what is logged with the networks, and
-# without any.
+# The texts that are logged with the stopped networks, and when there is none. Halts are made by the
+# chain-watcher, other stops by the settler's operators.
 STOPPED: Final = {
     "destination": ("payouts to networks are stopped", "payouts are stopped to no network"),
     "source": (

@@ -53,7 +53,7 @@ MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class WebhookEndpoints:
-    """What is more than one call of a use case with an id and a body that come in this order."""
+    """The requests that name a message or filters, and those with a body that is read first."""
 
     def __init__(self, manage_webhooks: ManageWebhooks) -> None:
         self._keep = manage_webhooks

@@ -15,10 +15,10 @@ from swap_runtime.postgres.sql import sql
 class Stop(StrEnum):
     """What is stopped on a network."""
 
-    DESTINATION = "destination"  # nothing is paid there; `*` is every network
-    SOURCE = "source"  # nothing is paid for deposits from there
-    HALT = "halt"  # neither of both
-    CLOSURE = "closure"  # no new swap is taken from or to it; the rest are paid
+    DESTINATION = "destination"  # payouts to it; `*` is every network
+    SOURCE = "source"  # payouts for deposits from it
+    HALT = "halt"  # both
+    CLOSURE = "closure"  # new swaps from it and to it; those that exist are paid
 
 
 STOPPED: Final = {
