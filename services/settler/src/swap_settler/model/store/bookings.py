@@ -10,7 +10,6 @@ from swap_runtime.postgres.database import Transaction
 from swap_settler.model.ledger.accounts import Account, LedgerTransaction
 from swap_settler.model.ledger.inventory import Inventory, inventory_after
 from swap_settler.model.store import statements
-from swap_settler.model.store.rows import account_row, inventory_row, ledger_transaction_row
 
 
 def book(connection: Transaction, entries: Sequence[LedgerTransaction]) -> None:
@@ -33,9 +32,9 @@ def book(connection: Transaction, entries: Sequence[LedgerTransaction]) -> None:
         for entry in entries
         for n, posting in enumerate(entry.postings)
     ]
-    identities = columns([account_row(account) for account in accounts])
+    identities = columns([statements.ACCOUNT_COLUMNS.row(account) for account in accounts])
     units = {"moved": [str(moved[account]) for account in accounts]}
-    transactions = [ledger_transaction_row(entry) for entry in entries]
+    transactions = [statements.LEDGER_TRANSACTION_COLUMNS.row(entry) for entry in entries]
     connection.post(statements.LOCK_ACCOUNTS, identities)
     connection.post(statements.ADD_LEDGER_TRANSACTIONS, columns(transactions))
     connection.post(statements.BOOK, {**identities, **units, **columns(postings)})
@@ -49,11 +48,12 @@ def move_inventory(
     """Write what the bookings leave of rows that are locked; return those that moved."""
     moved = [new for row in known if (new := inventory_after(row, entries)) != row]
     if moved:
-        rows = [inventory_row(inventory) for inventory in moved]
+        rows = [statements.INVENTORY_COLUMNS.row(inventory) for inventory in moved]
         connection.post(statements.MOVE_INVENTORY, columns(rows))
     return moved
 
 
 def _order(account: Account) -> tuple[str, ...]:
     """Return the order in which every transaction locks accounts."""
-    return tuple("" if value is None else str(value) for value in account_row(account).values())
+    identity = statements.ACCOUNT_COLUMNS.row(account).values()
+    return tuple("" if value is None else str(value) for value in identity)

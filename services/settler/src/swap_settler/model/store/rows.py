@@ -14,8 +14,9 @@ from swap_domain.money import Asset
 from swap_runtime.postgres.sql import Row
 from swap_settler.model.authorization import Authorization
 from swap_settler.model.changes import Changes, Halt
-from swap_settler.model.ledger.accounts import Account, LedgerTransaction
 from swap_settler.model.ledger.inventory import Inventory
+from swap_settler.model.store.statements import DEPOSIT_COLUMNS
+from swap_settler.model.store.table_columns import Values
 from swap_settler.model.swap import (
     Deposit,
     DepositState,
@@ -30,8 +31,6 @@ from swap_settler.model.swap import (
     Terms,
 )
 from swap_settler.model.work_due import RefundDue, WorkDue
-
-Values = dict[str, object]
 
 
 def to_swap(
@@ -192,63 +191,7 @@ def completion_due_rows(due: WorkDue) -> Sequence[Values]:
 
 
 def deposit_row(deposit: Deposit) -> Values:
-    return {
-        "id": deposit.id,
-        "swap_id": deposit.swap_id,
-        "match_key": deposit.match_key,
-        "version": deposit.version,
-        "state": deposit.state.value,
-        "method": deposit.method.value,
-        "network": deposit.network,
-        "token": deposit.token,
-        "base_units": str(deposit.base_units),
-        "returned_base_units": str(deposit.returned_base_units),
-        "is_booked": deposit.is_booked,
-        "transaction_hash": deposit.transaction_hash,
-        "block_number": deposit.block_number,
-        "block_hash": deposit.block_hash,
-        "block_time": deposit.block_time,
-        "from_address": deposit.from_address,
-        "to_address": deposit.to_address,
-        "confirmations_required": deposit.confirmations_required,
-        "sequence_number": deposit.sequence_number,
-        "memo": deposit.memo,
-        "quarantine_reason": deposit.quarantine_reason,
-        "heard_at": deposit.received_at,
-        "attached_at": deposit.attached_at,
-        "came_after": deposit.came_after,
-    }
-
-
-def intent_row(intent: Intent) -> Values:
-    return {
-        "id": intent.id,
-        "paid_id": None if intent.paid_id is None else str(intent.paid_id),
-        "swap_id": intent.swap_id,
-        "deposit_id": intent.deposit_id,
-        "kind": intent.kind.value,
-        "network": intent.network,
-        "token": intent.token,
-        "to_address": intent.to_address,
-        "base_units": str(intent.base_units),
-        "charged_base_units": str(intent.charged_base_units),
-        "usd_micros": intent.usd_micros,
-        "state": intent.state.value,
-        "due_at": intent.due_at,
-        "created_at": intent.created_at,
-        "slot_at": intent.slot_at,
-        "transaction_hash": intent.transaction_hash,
-        "block_number": intent.block_number,
-        "block_hash": intent.block_hash,
-        "block_time": intent.block_time,
-        "version": intent.version,
-        "confirmed_at": intent.confirmed_at,
-        "dead_proof": intent.dead_proof,
-        "payer": intent.payer,
-        "call_data": intent.call_data,
-        "not_after": intent.not_after,
-        "app_id": intent.app_id,
-    }
+    return DEPOSIT_COLUMNS.row(deposit, heard_at=deposit.received_at)
 
 
 def to_authorization(row: Row) -> Authorization:
@@ -257,24 +200,6 @@ def to_authorization(row: Row) -> Authorization:
     values["base_units"] = int(row.base_units)
     values["status"] = AuthorizationStatus(row.status)
     return Authorization(**values)
-
-
-def authorization_row(swap_id: UUID, authorization: Authorization) -> Values:
-    return {
-        "swap_id": swap_id,
-        "submission": authorization.submission,
-        "intent_id": authorization.intent_id,
-        "standard": authorization.standard,
-        "signer": authorization.signer,
-        "base_units": str(authorization.base_units),
-        "nonce": authorization.nonce,
-        "valid_after": authorization.valid_after,
-        "valid_before": authorization.valid_before,
-        "status": authorization.status.value,
-        "detail": authorization.detail,
-        "transaction_hash": authorization.transaction_hash,
-        "submitted_at": authorization.submitted_at,
-    }
 
 
 def halt_rows(changes: Sequence[Changes]) -> Sequence[Values]:
@@ -304,37 +229,3 @@ def _newest(halts: Sequence[Halt]) -> datetime | None:
     """Return the time of the newest block; None where one halts whatever its time."""
     times = [halt.at for halt in halts if halt.at is not None]
     return max(times) if len(times) == len(halts) else None
-
-
-def account_row(account: Account) -> Values:
-    return {
-        "kind": account.kind.value,
-        "network": account.network,
-        "token": account.token,
-        "swap_id": account.swap_id,
-        "deposit_id": account.deposit_id,
-        "holder": account.holder and account.holder.value,
-        "address": account.address,
-        "app_id": account.app_id,
-    }
-
-
-def ledger_transaction_row(entry: LedgerTransaction) -> Values:
-    return {
-        "id": entry.id,
-        "kind": entry.kind,
-        "swap_id": entry.swap_id,
-        "dedupe_key": entry.dedupe_key,
-        "network": entry.network,
-        "effective_block": entry.effective_block,
-    }
-
-
-def inventory_row(inventory: Inventory) -> Values:
-    return {
-        "network": inventory.network,
-        "token": inventory.token,
-        "held": str(inventory.held_base_units),
-        "owed": str(inventory.owed_base_units),
-        "version": inventory.version,
-    }

@@ -3,6 +3,7 @@
 from typing import Final
 
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.store.table_columns import Columns, replaced
 
 # Sorted, and held to the end of the transaction: the first in the order of all locks.
 LOCK_KEYS: Final = sql("""
@@ -26,120 +27,66 @@ JOIN unnest(CAST(:networks AS text[]), CAST(:tokens AS text[])) AS wanted(networ
     USING (network, token)
 ORDER BY network, token FOR UPDATE OF inventory
 """)
-UPSERT_SWAPS: Final = sql("""
-INSERT INTO swap (
-    id, app_id, sequence_number, match_key, sequence, status, method,
-    source_network, source_token, source_decimals,
-    destination_network, destination_token, destination_decimals,
-    source_address, destination_address, refund_address, reference_id,
-    requested_base_units, payout_base_units, fee_base_units, quote, quote_revision,
-    quote_expires_at, last_requoted_at, quote_locked_at, fail_reason,
-    created_at, expires_at, changed_at, closed_at, trace_id)
-SELECT * FROM unnest(
-    CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:sequence_number AS bigint[]),
-    CAST(:match_key AS text[]), CAST(:sequence AS int[]), CAST(:status AS text[]),
-    CAST(:method AS text[]),
-    CAST(:source_network AS text[]), CAST(:source_token AS text[]),
-    CAST(:source_decimals AS int[]),
-    CAST(:destination_network AS text[]), CAST(:destination_token AS text[]),
-    CAST(:destination_decimals AS int[]),
-    CAST(:source_address AS text[]), CAST(:destination_address AS text[]),
-    CAST(:refund_address AS text[]), CAST(:reference_id AS text[]),
-    CAST(:requested_base_units AS numeric[]), CAST(:payout_base_units AS numeric[]),
-    CAST(:fee_base_units AS numeric[]), CAST(:quote AS jsonb[]), CAST(:quote_revision AS int[]),
-    CAST(:quote_expires_at AS timestamptz[]), CAST(:last_requoted_at AS timestamptz[]),
-    CAST(:quote_locked_at AS timestamptz[]), CAST(:fail_reason AS text[]),
-    CAST(:created_at AS timestamptz[]), CAST(:expires_at AS timestamptz[]),
-    CAST(:changed_at AS timestamptz[]), CAST(:closed_at AS timestamptz[]),
-    CAST(:trace_id AS text[]))
-ON CONFLICT (id) DO UPDATE SET
-    sequence = excluded.sequence, status = excluded.status,
-    refund_address = excluded.refund_address,
-    requested_base_units = excluded.requested_base_units,
-    payout_base_units = excluded.payout_base_units, fee_base_units = excluded.fee_base_units,
-    quote = excluded.quote, quote_revision = excluded.quote_revision,
-    quote_expires_at = excluded.quote_expires_at, last_requoted_at = excluded.last_requoted_at,
-    quote_locked_at = excluded.quote_locked_at,
-    fail_reason = excluded.fail_reason, expires_at = excluded.expires_at,
-    changed_at = excluded.changed_at, closed_at = excluded.closed_at
+SWAP_COLUMNS: Final = Columns("""
+    id uuid, app_id uuid, sequence_number bigint, match_key text, sequence int, status text,
+    method text, source_network text, source_token text, source_decimals int,
+    destination_network text, destination_token text, destination_decimals int,
+    source_address text, destination_address text, refund_address text, reference_id text,
+    requested_base_units numeric, payout_base_units numeric, fee_base_units numeric,
+    quote jsonb, quote_revision int, quote_expires_at timestamptz, last_requoted_at timestamptz,
+    quote_locked_at timestamptz, fail_reason text, created_at timestamptz, expires_at timestamptz,
+    changed_at timestamptz, closed_at timestamptz, trace_id text""")
+_SWAP_CHANGES: Final = """
+    sequence, status, refund_address, requested_base_units, payout_base_units, fee_base_units,
+    quote, quote_revision, quote_expires_at, last_requoted_at, quote_locked_at, fail_reason,
+    expires_at, changed_at, closed_at"""
+UPSERT_SWAPS: Final = sql(f"""
+{SWAP_COLUMNS.insert_into("swap")}
+ON CONFLICT (id) DO UPDATE SET {replaced(_SWAP_CHANGES)}
 """)
-ADD_TRANSITIONS: Final = sql("""
-INSERT INTO swap_transition (swap_id, sequence, from_status, to_status, at, cause)
-SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:sequence AS int[]),
-    CAST(:from_status AS text[]), CAST(:to_status AS text[]), CAST(:at AS timestamptz[]),
-    CAST(:cause AS text[]))
-""")
-UPSERT_DEPOSITS: Final = sql("""
-INSERT INTO deposit AS known (
-    id, swap_id, match_key, version, state, method, network, token, base_units,
+TRANSITION_COLUMNS: Final = Columns("""
+    swap_id uuid, sequence int, from_status text, to_status text, at timestamptz, cause text""")
+ADD_TRANSITIONS: Final = sql(TRANSITION_COLUMNS.insert_into("swap_transition"))
+DEPOSIT_COLUMNS: Final = Columns("""
+    id uuid, swap_id uuid, match_key text, version int, state text, method text, network text,
+    token text, base_units numeric, returned_base_units numeric, is_booked boolean,
+    transaction_hash text, block_number bigint, block_hash text, block_time timestamptz,
+    from_address text, to_address text, confirmations_required int, sequence_number bigint,
+    memo text, quarantine_reason text, heard_at timestamptz, attached_at timestamptz,
+    came_after timestamptz""")
+# What it names and who sent it may be corrected, after a node lied: no log of a token has either.
+_DEPOSIT_CHANGES: Final = """
+    swap_id, match_key, method, sequence_number, memo, quarantine_reason, version, state,
     returned_base_units, is_booked, transaction_hash, block_number, block_hash, block_time,
-    from_address, to_address, confirmations_required, sequence_number, memo, quarantine_reason,
-    heard_at, attached_at, came_after)
-SELECT * FROM unnest(
-    CAST(:id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:match_key AS text[]),
-    CAST(:version AS int[]), CAST(:state AS text[]), CAST(:method AS text[]),
-    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:base_units AS numeric[]),
-    CAST(:returned_base_units AS numeric[]), CAST(:is_booked AS boolean[]),
-    CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
-    CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]),
-    CAST(:from_address AS text[]), CAST(:to_address AS text[]),
-    CAST(:confirmations_required AS int[]), CAST(:sequence_number AS bigint[]),
-    CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]), CAST(:heard_at AS timestamptz[]),
-    CAST(:attached_at AS timestamptz[]), CAST(:came_after AS timestamptz[]))
--- What it names and who sent it may be corrected, after a node lied: no log of a token has either.
-ON CONFLICT (id) DO UPDATE SET
-    swap_id = excluded.swap_id, match_key = excluded.match_key, method = excluded.method,
-    sequence_number = excluded.sequence_number, memo = excluded.memo,
-    quarantine_reason = excluded.quarantine_reason,
-    version = excluded.version, state = excluded.state,
-    returned_base_units = excluded.returned_base_units, is_booked = excluded.is_booked,
-    transaction_hash = excluded.transaction_hash, block_number = excluded.block_number,
-    block_hash = excluded.block_hash, block_time = excluded.block_time,
-    from_address = excluded.from_address,
-    confirmations_required = excluded.confirmations_required,
-    attached_at = excluded.attached_at, came_after = excluded.came_after
+    from_address, confirmations_required, attached_at, came_after"""
+UPSERT_DEPOSITS: Final = sql(f"""
+{DEPOSIT_COLUMNS.insert_into("deposit AS known")}
+ON CONFLICT (id) DO UPDATE SET {replaced(_DEPOSIT_CHANGES)}
 WHERE known.version <= excluded.version
 """)
+INTENT_COLUMNS: Final = Columns("""
+    id uuid, paid_id numeric, swap_id uuid, deposit_id uuid, kind text, network text, token text,
+    to_address text, base_units numeric, charged_base_units numeric, usd_micros bigint, state text,
+    due_at timestamptz, created_at timestamptz, slot_at timestamptz, transaction_hash text,
+    block_number bigint, block_hash text, block_time timestamptz, version int,
+    confirmed_at timestamptz, dead_proof jsonb, payer text, call_data bytea,
+    not_after timestamptz, app_id uuid""")
 # Slots, failures and due times belong to the sender lane.
-UPSERT_INTENTS: Final = sql("""
-INSERT INTO intent (
-    id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
-    charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
-    block_number,
-    block_hash, block_time, version, confirmed_at, dead_proof, payer, call_data, not_after, app_id)
-SELECT * FROM unnest(
-    CAST(:id AS uuid[]), CAST(:paid_id AS numeric[]), CAST(:swap_id AS uuid[]),
-    CAST(:deposit_id AS uuid[]), CAST(:kind AS text[]), CAST(:network AS text[]),
-    CAST(:token AS text[]), CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
-    CAST(:charged_base_units AS numeric[]), CAST(:usd_micros AS bigint[]),
-    CAST(:state AS text[]), CAST(:due_at AS timestamptz[]), CAST(:created_at AS timestamptz[]),
-    CAST(:slot_at AS timestamptz[]), CAST(:transaction_hash AS text[]),
-    CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
-    CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
-    CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]),
-    CAST(:payer AS text[]), CAST(:call_data AS bytea[]), CAST(:not_after AS timestamptz[]),
-    CAST(:app_id AS uuid[]))
-ON CONFLICT (id) DO UPDATE SET
-    state = excluded.state, charged_base_units = excluded.charged_base_units,
-    transaction_hash = excluded.transaction_hash,
-    block_number = excluded.block_number, block_hash = excluded.block_hash,
-    block_time = excluded.block_time, version = excluded.version,
-    confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof,
+_INTENT_CHANGES: Final = """
+    state, charged_base_units, transaction_hash, block_number, block_hash, block_time,
+    version, confirmed_at, dead_proof"""
+UPSERT_INTENTS: Final = sql(f"""
+{INTENT_COLUMNS.insert_into("intent")}
+ON CONFLICT (id) DO UPDATE SET {replaced(_INTENT_CHANGES)},
     slot_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE intent.slot_at END
 """)
-UPSERT_AUTHORIZATIONS: Final = sql("""
-INSERT INTO gasless_authorization (
-    swap_id, submission, intent_id, standard, signer, base_units, nonce, valid_after,
-    valid_before, status, detail, transaction_hash, submitted_at)
-SELECT * FROM unnest(
-    CAST(:swap_id AS uuid[]), CAST(:submission AS int[]), CAST(:intent_id AS uuid[]),
-    CAST(:standard AS text[]), CAST(:signer AS text[]), CAST(:base_units AS numeric[]),
-    CAST(:nonce AS text[]), CAST(:valid_after AS bigint[]), CAST(:valid_before AS bigint[]),
-    CAST(:status AS text[]), CAST(:detail AS text[]), CAST(:transaction_hash AS text[]),
-    CAST(:submitted_at AS timestamptz[]))
-ON CONFLICT (swap_id, submission) DO UPDATE SET
-    status = excluded.status, detail = excluded.detail,
-    transaction_hash = excluded.transaction_hash
+AUTHORIZATION_COLUMNS: Final = Columns("""
+    swap_id uuid, submission int, intent_id uuid, standard text, signer text, base_units numeric,
+    nonce text, valid_after bigint, valid_before bigint, status text, detail text,
+    transaction_hash text, submitted_at timestamptz""")
+UPSERT_AUTHORIZATIONS: Final = sql(f"""
+{AUTHORIZATION_COLUMNS.insert_into("gasless_authorization")}
+ON CONFLICT (swap_id, submission) DO UPDATE SET {replaced("status, detail, transaction_hash")}
 """)
 # A payment that signed bytes may still make must not be ended. It would also always be found before
 # all others.
@@ -200,26 +147,24 @@ UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesc
     WHERE slot_intent.intent_id = intent.id), '[]'))
 WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
+ACCOUNT_COLUMNS: Final = Columns("""
+    kind text, network text, token text, swap_id uuid, deposit_id uuid, holder text, address text,
+    app_id uuid""")
 # Accounts are inserted or found, and locked, in the order of their columns. A later statement moves
 # the balance, because an inserted row is checked before the conflict is detected.
-LOCK_ACCOUNTS: Final = sql("""
-INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address, app_id)
-SELECT kind, network, token, swap_id, deposit_id, holder, address, app_id
-FROM unnest(
-    CAST(:kind AS text[]), CAST(:network AS text[]), CAST(:token AS text[]),
-    CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]), CAST(:holder AS text[]),
-    CAST(:address AS text[]), CAST(:app_id AS uuid[]))
-    WITH ORDINALITY AS new(kind, network, token, swap_id, deposit_id, holder, address, app_id, n)
+LOCK_ACCOUNTS: Final = sql(f"""
+INSERT INTO account ({ACCOUNT_COLUMNS.names})
+SELECT {ACCOUNT_COLUMNS.names}
+FROM {ACCOUNT_COLUMNS.arrays} WITH ORDINALITY AS new({ACCOUNT_COLUMNS.names}, n)
 ORDER BY n
 ON CONFLICT (kind, network, token, swap_id, deposit_id, address, app_id) DO UPDATE
 SET holder = excluded.holder
 """)
-ADD_LEDGER_TRANSACTIONS: Final = sql("""
-INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, network, effective_block, at)
-SELECT id, kind, swap_id, dedupe_key, network, effective_block, now()
-FROM unnest(CAST(:id AS uuid[]), CAST(:kind AS text[]), CAST(:swap_id AS uuid[]),
-    CAST(:dedupe_key AS text[]), CAST(:network AS text[]), CAST(:effective_block AS bigint[]))
-     AS new(id, kind, swap_id, dedupe_key, network, effective_block)
+LEDGER_TRANSACTION_COLUMNS: Final = Columns("""
+    id uuid, kind text, swap_id uuid, dedupe_key text, network text, effective_block bigint""")
+ADD_LEDGER_TRANSACTIONS: Final = sql(f"""
+INSERT INTO ledger_transaction ({LEDGER_TRANSACTION_COLUMNS.names}, at)
+SELECT *, now() FROM {LEDGER_TRANSACTION_COLUMNS.arrays}
 """)
 _OWNERS: Final = ("swap_id", "deposit_id", "address", "app_id")  # as they stand in the index
 
@@ -260,10 +205,12 @@ FROM locked, unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
     CAST(:account_n AS int[]), CAST(:base_units AS numeric[]))
     AS new(transaction_id, n, account_n, base_units)
 """)
-MOVE_INVENTORY: Final = sql("""
-UPDATE inventory SET held_base_units = new.held, owed_base_units = new.owed, version = new.version
-FROM unnest(CAST(:network AS text[]), CAST(:token AS text[]), CAST(:held AS numeric[]),
-    CAST(:owed AS numeric[]), CAST(:version AS int[])) AS new(network, token, held, owed, version)
+INVENTORY_COLUMNS: Final = Columns("""
+    network text, token text, held_base_units numeric, owed_base_units numeric, version int""")
+MOVE_INVENTORY: Final = sql(f"""
+UPDATE inventory SET held_base_units = new.held_base_units, owed_base_units = new.owed_base_units,
+    version = new.version
+FROM {INVENTORY_COLUMNS.arrays_as("new")}
 WHERE (inventory.network, inventory.token) = (new.network, new.token)
 """)
 # A further reason is stored beside the first; an operator lifts them together.

@@ -14,56 +14,50 @@ from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Holder, LedgerTransaction
 from swap_settler.model.ports import Place
+from swap_settler.model.store.table_columns import Columns, replaced
 from swap_settler.model.treasury import DueSweep, Unbooked
 
-ADD_DEPOSIT_ADDRESSES: Final = sql("""
-INSERT INTO deposit_address (network, address, sequence_number, swap_id)
-SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
-    CAST(:sequence_number AS bigint[]), CAST(:swap_id AS uuid[]))
-""")
+DEPOSIT_ADDRESS_COLUMNS: Final = Columns(
+    "network text, address text, sequence_number bigint, swap_id uuid"
+)
+ADD_DEPOSIT_ADDRESSES: Final = sql(DEPOSIT_ADDRESS_COLUMNS.insert_into("deposit_address"))
 NUMBERS_AT: Final = sql("""
 SELECT network, address, sequence_number FROM deposit_address
 JOIN unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS asked(network, address)
     USING (network, address)
 """)
-SAVE_SWEPT: Final = sql("""
-INSERT INTO swept AS known (id, version, state, network, token, from_address, base_units,
-    transaction_hash, block_number, block_hash, block_time, is_quarantined)
-SELECT * FROM unnest(
-    CAST(:id AS uuid[]), CAST(:version AS int[]), CAST(:state AS text[]),
-    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:from_address AS text[]),
-    CAST(:base_units AS numeric[]), CAST(:transaction_hash AS text[]),
-    CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
-    CAST(:block_time AS timestamptz[]), CAST(:is_quarantined AS boolean[]))
-ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
-    block_number = excluded.block_number, block_hash = excluded.block_hash,
-    block_time = excluded.block_time
+SWEPT_COLUMNS: Final = Columns("""
+    id uuid, version int, state text, network text, token text, from_address text,
+    base_units numeric, transaction_hash text, block_number bigint, block_hash text,
+    block_time timestamptz, is_quarantined boolean""")
+SAVE_SWEPT: Final = sql(f"""
+{SWEPT_COLUMNS.insert_into("swept AS known")}
+ON CONFLICT (id) DO UPDATE SET {replaced("version, state, block_number, block_hash, block_time")}
 WHERE known.version < excluded.version
 RETURNING id
 """)
+REPORTED_COLUMNS: Final = Columns("""
+    transaction_hash text, is_mined boolean, block_number bigint, block_hash text,
+    block_time timestamptz""")
 # A transaction of the service is in a block, and swept everything that it was to sweep.
-SWEEPS_MINED: Final = sql("""
+SWEEPS_MINED: Final = sql(f"""
 UPDATE intent SET state = CASE WHEN reported.is_mined THEN 'mined' ELSE 'broadcast' END,
     transaction_hash = CASE WHEN reported.is_mined THEN reported.transaction_hash END,
     block_number = CASE WHEN reported.is_mined THEN reported.block_number END,
     block_hash = CASE WHEN reported.is_mined THEN reported.block_hash END,
     block_time = CASE WHEN reported.is_mined THEN reported.block_time END
-FROM unnest(CAST(:transaction_hash AS text[]), CAST(:is_mined AS boolean[]),
-        CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
-        CAST(:block_time AS timestamptz[]))
-    AS reported(transaction_hash, is_mined, block_number, block_hash, block_time)
+FROM {REPORTED_COLUMNS.arrays_as("reported")}
 CROSS JOIN LATERAL (
     SELECT slot_intent.intent_id FROM attempt JOIN slot_intent USING (network, signer, nonce)
     WHERE attempt.transaction_hash = reported.transaction_hash) AS carried
 WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
     AND intent.state IN ('assigned', 'broadcast', 'mined')
 """)
+PLACE_COLUMNS: Final = Columns("network text, address text, token text")
 # A sweep that a reorg took leaves what it moved at its address.
-ADD_SWEEPS_DUE: Final = sql("""
-INSERT INTO sweep_due (network, address, token)
-SELECT DISTINCT * FROM unnest(
-    CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
-ON CONFLICT (network, address, token) DO UPDATE SET due_at = least(sweep_due.due_at, now())
+ADD_SWEEPS_DUE: Final = sql(f"""
+INSERT INTO sweep_due ({PLACE_COLUMNS.names}) SELECT DISTINCT * FROM {PLACE_COLUMNS.arrays}
+ON CONFLICT ({PLACE_COLUMNS.names}) DO UPDATE SET due_at = least(sweep_due.due_at, now())
 """)
 # Only what can be booked now: what waits for its credit holds up nothing behind it.
 UNBOOKED: Final = sql("""
@@ -141,22 +135,16 @@ JOIN swap ON swap.id = here.swap_id
 WHERE due.network = :network AND due.due_at <= now()
 ORDER BY due.due_at LIMIT :limit FOR UPDATE OF due SKIP LOCKED
 """)
-ADD_SWEEPS: Final = sql("""
-INSERT INTO sweep (intent_id, network, address, token, sequence_number)
-SELECT * FROM unnest(CAST(:intent_id AS uuid[]), CAST(:network AS text[]),
-    CAST(:address AS text[]), CAST(:token AS text[]), CAST(:sequence_number AS bigint[]))
-""")
-DROP_DUE: Final = sql("""
-DELETE FROM sweep_due
-USING unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
-    AS gone(network, address, token)
+SWEEP_COLUMNS: Final = Columns("""
+    intent_id uuid, network text, address text, token text, sequence_number bigint""")
+ADD_SWEEPS: Final = sql(SWEEP_COLUMNS.insert_into("sweep"))
+DROP_DUE: Final = sql(f"""
+DELETE FROM sweep_due USING {PLACE_COLUMNS.arrays_as("gone")}
 WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
     = (gone.network, gone.address, gone.token)
 """)
-POSTPONE_DUE: Final = sql("""
-UPDATE sweep_due SET due_at = now() + :pause
-FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
-    AS later(network, address, token)
+POSTPONE_DUE: Final = sql(f"""
+UPDATE sweep_due SET due_at = now() + :pause FROM {PLACE_COLUMNS.arrays_as("later")}
 WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
     = (later.network, later.address, later.token)
 """)
@@ -186,20 +174,13 @@ class PostgresSweepWork:
 
     async def save_swept(self, swept: Sequence[SweptFact]) -> None:
         newest = {one.id: one for one in sorted(swept, key=lambda one: one.version)}
-        rows = [_swept_row(one) for one in newest.values()]
+        rows = [SWEPT_COLUMNS.row(one) for one in newest.values()]
         saved = set(await self._connection.scalars(SAVE_SWEPT, columns(rows)))
         newest_saved = {one.transaction_hash: one for one in newest.values() if one.id in saved}
         if not newest_saved:
             return
         mined = [
-            {
-                "transaction_hash": one.transaction_hash,
-                "is_mined": one.state in MINED,
-                "block_number": one.block_number,
-                "block_hash": one.block_hash,
-                "block_time": one.block_time,
-            }
-            for one in newest_saved.values()
+            REPORTED_COLUMNS.row(one, is_mined=one.state in MINED) for one in newest_saved.values()
         ]
         self._connection.post(SWEEPS_MINED, columns(mined))
         gone = [
@@ -251,16 +232,7 @@ class PostgresSweepWork:
         """Store which address each intent empties. Call after `flush` of the intents."""
         if not ordered:
             return
-        rows = [
-            {
-                "intent_id": intent_id,
-                "network": due.network,
-                "address": due.address,
-                "token": due.token,
-                "sequence_number": due.sequence_number,
-            }
-            for intent_id, due in ordered.items()
-        ]
+        rows = [SWEEP_COLUMNS.row(due, intent_id=intent_id) for intent_id, due in ordered.items()]
         self._connection.post(ADD_SWEEPS, columns(rows))
 
     async def drop_or_postpone_due(
@@ -268,10 +240,10 @@ class PostgresSweepWork:
     ) -> None:
         """Delete what is no longer due, and postpone the rest: in flight, or not worth its gas."""
         if done:
-            self._connection.post(DROP_DUE, _places(done))
+            self._connection.post(DROP_DUE, columns([PLACE_COLUMNS.row(one) for one in done]))
         if again:
-            values = {**_places(again), "pause": pause}
-            self._connection.post(POSTPONE_DUE, values)
+            places = columns([PLACE_COLUMNS.row(one) for one in again])
+            self._connection.post(POSTPONE_DUE, {**places, "pause": pause})
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
         if ids:
@@ -281,12 +253,7 @@ class PostgresSweepWork:
     def add_targets(self, changes: Iterable[Changes]) -> None:
         """Save the deposit addresses of swaps that begin."""
         rows = [
-            {
-                "network": c.target.network,
-                "address": c.target.address,
-                "sequence_number": c.target.sequence_number,
-                "swap_id": c.swap.id,
-            }
+            DEPOSIT_ADDRESS_COLUMNS.row(c.target, swap_id=c.swap.id)
             for c in changes
             if c.target is not None and c.swap is not None
         ]
@@ -307,23 +274,6 @@ class PostgresSweepWork:
         if places:
             rows = [{"network": n, "address": a, "token": t} for n, a, t in places]
             self._connection.post(ADD_SWEEPS_DUE, columns(rows))
-
-
-def _swept_row(swept: SweptFact) -> dict[str, object]:
-    return {
-        "id": swept.id,
-        "version": swept.version,
-        "state": swept.state,
-        "network": swept.network,
-        "token": swept.token,
-        "from_address": swept.from_address,
-        "base_units": str(swept.base_units),
-        "transaction_hash": swept.transaction_hash,
-        "block_number": swept.block_number,
-        "block_hash": swept.block_hash,
-        "block_time": swept.block_time,
-        "is_quarantined": swept.is_quarantined,
-    }
 
 
 def _to_unbooked(row: Row) -> Unbooked:
@@ -355,11 +305,3 @@ def _to_due(row: Row) -> DueSweep:
         native_usd_e18=int(row.native_usd_e18),
         is_ordered=row.is_ordered,
     )
-
-
-def _places(due: Sequence[DueSweep]) -> dict[str, object]:
-    return {
-        "network": [one.network for one in due],
-        "address": [one.address for one in due],
-        "token": [one.token for one in due],
-    }

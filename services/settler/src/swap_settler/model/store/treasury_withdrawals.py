@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.store.table_columns import Columns, replaced
 from swap_settler.model.treasury import Withdrawal
 
-SAVE: Final = sql("""
-INSERT INTO withdrawal AS known (id, version, state, network, token, treasury, to_address,
-    base_units, transaction_hash, block_number, block_hash, block_time)
-SELECT * FROM unnest(
-    CAST(:id AS uuid[]), CAST(:version AS int[]), CAST(:state AS text[]),
-    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:treasury AS text[]),
-    CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
-    CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
-    CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]))
-ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
-    block_number = excluded.block_number, block_hash = excluded.block_hash,
-    block_time = excluded.block_time
+WITHDRAWAL_COLUMNS: Final = Columns("""
+    id uuid, version int, state text, network text, token text, treasury text, to_address text,
+    base_units numeric, transaction_hash text, block_number bigint, block_hash text,
+    block_time timestamptz""")
+SAVE: Final = sql(f"""
+{WITHDRAWAL_COLUMNS.insert_into("withdrawal AS known")}
+ON CONFLICT (id) DO UPDATE SET {replaced("version, state, block_number, block_hash, block_time")}
 -- A confirmed withdrawal is final: no later version reverts it, so nothing un-books it.
 WHERE known.version < excluded.version
 """)
-UNBOOKED: Final = sql("""
-SELECT id, version, state, network, token, treasury, to_address, base_units, transaction_hash,
-       block_number, block_hash, block_time
-FROM withdrawal WHERE state = 'confirmed' AND NOT is_booked
+UNBOOKED: Final = sql(f"""
+SELECT {WITHDRAWAL_COLUMNS.names} FROM withdrawal WHERE state = 'confirmed' AND NOT is_booked
 ORDER BY network, block_number, id LIMIT :limit FOR UPDATE SKIP LOCKED
 """)
 HAS_UNBOOKED: Final = sql("""
@@ -48,8 +41,7 @@ class PostgresWithdrawalWork:
 
     async def save_withdrawals(self, withdrawals: Sequence[Withdrawal]) -> None:
         newest = {one.id: one for one in sorted(withdrawals, key=lambda one: one.version)}
-        # numeric[] takes amounts as text: they exceed 64 bits.
-        rows = [{**asdict(one), "base_units": str(one.base_units)} for one in newest.values()]
+        rows = [WITHDRAWAL_COLUMNS.row(one) for one in newest.values()]
         self._connection.post(SAVE, columns(rows))
 
     async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:

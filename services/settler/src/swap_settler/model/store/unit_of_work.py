@@ -24,13 +24,10 @@ from swap_settler.model.store.counted_outflow import release_outflow
 from swap_settler.model.store.inventory_news import inventory_news
 from swap_settler.model.store.loading import questions, to_intents, to_swaps
 from swap_settler.model.store.rows import (
-    Values,
-    authorization_row,
     completion_due_rows,
     deposit_row,
     evidence_row,
     halt_rows,
-    intent_row,
     refund_due_row,
     requote_due_rows,
     swap_row,
@@ -40,6 +37,7 @@ from swap_settler.model.store.rows import (
 )
 from swap_settler.model.store.swap_statements import BY_ID, BY_KEY, HELD_BY_KEY, INVENTORY_BY_KEY
 from swap_settler.model.store.sweeps import PostgresSweepWork
+from swap_settler.model.store.table_columns import Values
 from swap_settler.model.store.treasury_withdrawals import PostgresWithdrawalWork
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
 from swap_settler.model.work_due import WorkDue, work_due
@@ -208,11 +206,13 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
         # The last word per row: changes come in the order of their messages.
         swaps = [(c, c.swap) for c in changes if c.swap is not None]
         deposits = {d.id: deposit_row(d) for c in changes for d in c.deposits}
-        intents = {i.id: intent_row(i) for c in changes for i in c.intents}
+        intents = {i.id: statements.INTENT_COLUMNS.row(i) for c in changes for i in c.intents}
         saved = {s.id: swap_row(s) for _, s in swaps}
         # One row per signature: of several of one swap in a batch, each keeps its own end.
         signed = {
-            (swap.id, known.submission): authorization_row(swap.id, known)
+            (swap.id, known.submission): statements.AUTHORIZATION_COLUMNS.row(
+                known, swap_id=swap.id
+            )
             for _, swap in swaps
             if (known := swap.authorization) is not None
         }
