@@ -55,7 +55,7 @@ Group = tuple[Payment, ...]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A nonce that was handed out, with the payments it carries.
+    """A nonce that was handed out, with the payments or sweeps it carries.
 
     It has no live payment left when every one was put back before a signature. Then it is filled
     with a no-op, because every later nonce waits for it.
@@ -63,25 +63,6 @@ class Slot:
 
     nonce: int
     payments: Group
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingSweep:
-    """The factory's arguments for one intent."""
-
-    intent_id: UUID
-    sequence_number: int
-    token: str
-    failures: int
-    goes_alone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SweepSlot:
-    """A nonce that was handed out for sweeps."""
-
-    nonce: int
-    sweeps: tuple[WaitingSweep, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,9 +47,11 @@ EXISTS (SELECT FROM chain_watcher.halted_network)
 SOURCE_STOPPED: Final = f"""
 (intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}) OR {HELD})
 """
+# What the lane knows of a payment.
+PAYMENT: Final = """intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
+       intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data"""
 WAITING: Final = sql(f"""
-SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,
-       created_at, {RECIPIENT_REVERTS} AS recipient_reverts
+SELECT {PAYMENT}, created_at, {RECIPIENT_REVERTS} AS recipient_reverts
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
     AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED} AND NOT {SOURCE_STOPPED}
@@ -164,8 +166,7 @@ NOT EXISTS (SELECT FROM attempt WHERE (attempt.network, attempt.signer, attempt.
 """
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql(f"""
-SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
-       intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data
+SELECT slot.nonce, {PAYMENT}
 FROM nonce_slot AS slot
 LEFT JOIN LATERAL (
     SELECT intent.* FROM slot_intent
@@ -281,10 +282,8 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
     AND slot.nonce >= :lowest AND (slot.nonce = :lowest OR unfounded.is_unfounded)
 ORDER BY slot.nonce
 """)
-PAYMENTS_ON: Final = sql("""
-SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
-       intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
-       intent.call_data, sweep.sequence_number AS sweep_of
+PAYMENTS_ON: Final = sql(f"""
+SELECT slot_intent.nonce, {PAYMENT}, sweep.sequence_number AS sweep_of
 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
 LEFT JOIN sweep ON sweep.intent_id = intent.id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
@@ -336,10 +335,8 @@ WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind <> 'sweep'
     AND intent.state IN ('assigned', 'broadcast')
 """)
-RELAYS_ON: Final = sql("""
-SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
-       intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
-       intent.call_data
+RELAYS_ON: Final = sql(f"""
+SELECT slot_intent.nonce, {PAYMENT}
 FROM slot_intent
 CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id) AS intent
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)

@@ -276,7 +276,7 @@ class PostgresLaneStore:
             if nonces:
                 values = self._values(nonces=nonces)
                 for row in await connection.execute(statements.PAYMENTS_ON, values):
-                    carried[row.nonce].append(_to_payment(row))
+                    carried[row.nonce].append(to_payment_or_sweep(row))
         return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
 
     async def store_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
@@ -329,7 +329,7 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             values = self._values(nonces=list(nonces))
             rows = await connection.execute(statements.PAYMENTS_ON, values)
-        return [_to_payment(row) for row in rows]
+        return [to_payment_or_sweep(row) for row in rows]
 
     async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
         """Return the gasless deposits on these slots that are not over, each with its nonce."""
@@ -393,7 +393,8 @@ def _payment(row: Row) -> Payment:
     )
 
 
-def _to_payment(row: Row) -> Payment:
+def to_payment_or_sweep(row: Row) -> Payment:
+    """Return what a slot carries, or will."""
     return replace(_payment(row), sweep_of=row.sweep_of)
 
 

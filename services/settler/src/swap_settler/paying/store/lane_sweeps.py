@@ -9,14 +9,14 @@ from typing import Final
 
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.leases import require_epoch
-from swap_runtime.postgres.sql import Row, sql
-from swap_settler.paying.decide.lane import SweepSlot, WaitingSweep
+from swap_runtime.postgres.sql import sql
+from swap_settler.paying.decide.lane import Payment, Slot
 from swap_settler.paying.store import lane_statements
-from swap_settler.paying.store.lane_statements import IS_UNSIGNED, STOPPED
-from swap_settler.paying.store.lane_store import LaneName, hand_out
+from swap_settler.paying.store.lane_statements import IS_UNSIGNED, PAYMENT, STOPPED
+from swap_settler.paying.store.lane_store import LaneName, hand_out, to_payment_or_sweep
 
 WAITING: Final = sql(f"""
-SELECT intent.id, intent.token, intent.failures, intent.goes_alone, sweep.sequence_number
+SELECT {PAYMENT}, sweep.sequence_number AS sweep_of
 FROM intent JOIN sweep ON sweep.intent_id = intent.id
 WHERE intent.network = :network AND intent.state = 'reserved' AND intent.due_at <= now()
     AND NOT {STOPPED}
@@ -24,8 +24,7 @@ ORDER BY intent.due_at, intent.id LIMIT :limit
 """)
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql(f"""
-SELECT slot.nonce, intent.id, intent.token, intent.failures, intent.goes_alone,
-       sweep.sequence_number
+SELECT slot.nonce, {PAYMENT}, sweep.sequence_number AS sweep_of
 FROM nonce_slot AS slot
 CROSS JOIN LATERAL (
     SELECT intent_id FROM slot_intent
@@ -75,14 +74,14 @@ class PostgresLaneSweeps:
         self._engine = engine
         self._lane = lane
 
-    async def waiting(self, *, limit: int) -> Sequence[WaitingSweep]:
+    async def waiting(self, *, limit: int) -> Sequence[Payment]:
         """Return the sweeps that are due, the longest waiting first."""
         async with reading(self._engine) as connection:
             values = {"network": self._lane.network, "limit": limit}
             rows = await connection.execute(WAITING, values)
-        return [_sweep(row) for row in rows]
+        return [to_payment_or_sweep(row) for row in rows]
 
-    async def assign(self, sweeps: Sequence[WaitingSweep], *, epoch: int) -> Sequence[SweepSlot]:
+    async def assign(self, sweeps: Sequence[Payment], *, epoch: int) -> Sequence[Slot]:
         """Hand out one nonce for all of them; nothing for a signer that is halted.
 
         :raises LeaseLost: when another lane has taken over.
@@ -99,16 +98,16 @@ class PostgresLaneSweeps:
             if not signer.may_sign or not free:
                 return ()
             assigned = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
-            slot = SweepSlot(signer.next_nonce, assigned)
+            slot = Slot(signer.next_nonce, assigned)
             hand_out(connection, self._lane, {slot.nonce: [one.intent_id for one in assigned]})
         return [slot]
 
-    async def unsigned(self) -> Sequence[SweepSlot]:
+    async def unsigned(self) -> Sequence[Slot]:
         """Return the slots of sweeps that nothing was signed for."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(UNSIGNED_SLOTS, self._lane.values)
         return [
-            SweepSlot(nonce, tuple(_sweep(row) for row in of_slot))
+            Slot(nonce, tuple(to_payment_or_sweep(row) for row in of_slot))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
         ]
 
@@ -117,7 +116,3 @@ class PostgresLaneSweeps:
         async with transaction(self._engine) as connection:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(POSTPONE, values)
-
-
-def _sweep(row: Row) -> WaitingSweep:
-    return WaitingSweep(row.id, row.sequence_number, row.token, row.failures, row.goes_alone)

@@ -3,7 +3,12 @@
 from typing import Final
 
 from swap_runtime.postgres.sql import sql
-from swap_settler.paying.store.lane_statements import RECIPIENT_REVERTS, SOURCE_STOPPED, STOPPED
+from swap_settler.paying.store.lane_statements import (
+    PAYMENT,
+    RECIPIENT_REVERTS,
+    SOURCE_STOPPED,
+    STOPPED,
+)
 
 QUEUE_SAMPLE: Final = 50  # what is tried of a line at once
 TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now
@@ -143,8 +148,7 @@ WITH RECURSIVE of_network AS (
             AND queued.cap_id IS NULL AND queued.is_too_large
         ORDER BY queued.amount, queued.intent_id LIMIT {TOO_LARGE_LENGTH}) AS line
 )
-SELECT intent.id, swap_id, paid_id, intent.token, to_address, base_units, failures, goes_alone,
-       payer, call_data, intent.created_at, {RECIPIENT_REVERTS} AS recipient_reverts,
+SELECT {PAYMENT}, intent.created_at, {RECIPIENT_REVERTS} AS recipient_reverts,
        line.intent_id IS NOT NULL AS is_queued,
        coalesce(line.is_too_large, false) AS is_too_large
 FROM head LEFT JOIN outflow_queue AS line

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_chains.errors import ChainUnavailable
 from swap_chains.ports import ChainReader, ChainSender, Fees
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.replacing import Act, OpenSlot, Patience, offered_more
-from swap_settler.paying.decide.slots import Attempt, swaps_by_transaction, swaps_of
+from swap_settler.paying.decide.slots import Attempt
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.mark_sent import MarkSent
+from swap_settler.paying.usecases.slot_transactions import SlotTransactions
 
 
 class ReplaceStuck:
@@ -35,7 +35,7 @@ class ReplaceStuck:
         self._sender = sender
         self._store = store
         self._mark_sent = mark_sent
-        self._calls = calls
+        self._transactions = SlotTransactions(sender, calls)
         self._patience = patience
         self._lowest_and_head: tuple[int, int] | None = (
             None  # the lowest nonce, and the head back then
@@ -63,7 +63,8 @@ class ReplaceStuck:
         stored = [one for one in signed if await self._store.store_replacement(one, epoch=epoch)]
         crashpoint("settler.after_replacement")
         if stored:
-            await self._broadcast(stored)
+            answers = await self._transactions.broadcast(stored)
+            await self._mark_sent.record_results(self._chain.network, answers)
         return len(stored)
 
     def _blocks_passed(self, lowest: int, head: int) -> int:
@@ -85,12 +86,11 @@ class ReplaceStuck:
         if fees is None:
             return None
         is_cancel = act is Act.CANCEL or slot.is_cancel or not slot.payments
-        call = self._calls.no_op() if is_cancel else self._calls.paying(slot.payments)
-        transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
+        attempt = await self._transactions.sign(
+            slot.nonce, () if is_cancel else slot.payments, fees
+        )
         observe.replaced(self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees)
-        intents = frozenset(() if is_cancel else (p.intent_id for p in slot.payments))
-        swap_ids = frozenset() if is_cancel else swaps_of(slot.payments)
-        return Attempt(transaction, fees, intents, swap_ids)
+        return attempt
 
     async def _fees(self, slot: OpenSlot, act: Act) -> Fees | None:
         cap = self._patience.cap(act, slot)
@@ -98,12 +98,3 @@ class ReplaceStuck:
         if fees is None:
             observe.at_fee_cap(self._chain.network, slot.nonce, cap)
         return fees
-
-    async def _broadcast(self, stored: Sequence[Attempt]) -> None:
-        try:
-            with observe.sending(self._chain.network, swaps_by_transaction(stored)):
-                answers = await self._sender.broadcast([a.transaction for a in stored])
-        except ChainUnavailable as error:
-            observe.broadcast_failed(self._chain.network, str(error))
-            return  # kept: the rebroadcast sends the same bytes
-        await self._mark_sent.record_results(self._chain.network, answers)

@@ -15,14 +15,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from swap_chains.errors import ChainError, ChainUnavailable
+from swap_chains.errors import ChainError
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import Group, Payment, Slot, group_payments, one_permit_each
-from swap_settler.paying.decide.slots import Attempt, fitting, swaps_by_transaction, swaps_of
+from swap_settler.paying.decide.slots import Attempt, fitting
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import PAID_EXTERNALLY, AbandonPayouts
 from swap_settler.paying.usecases.apply_outflow_limits import ApplyOutflowLimits
@@ -31,6 +31,7 @@ from swap_settler.paying.usecases.end_relays import EndRelays
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.limit_recipients import LimitRecipients
 from swap_settler.paying.usecases.screen_payments import ScreenPayments
+from swap_settler.paying.usecases.slot_transactions import SlotTransactions
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
@@ -85,6 +86,7 @@ class SendPayouts:
         self._abandon_payouts = abandon_payouts
         self._end_relays = end_relays
         self._calls = calls
+        self._transactions = SlotTransactions(sender, calls)
         self._screen = screen
         self._recipients = LimitRecipients(
             network=chain.network, store=store, abandon_payouts=abandon_payouts
@@ -116,8 +118,10 @@ class SendPayouts:
         """
         stored = await self._stored(epoch)
         crashpoint("settler.before_send")
-        if stored:
-            await self._broadcast(stored)
+        answers = await self._transactions.broadcast(stored) if stored else ()
+        if answers:
+            crashpoint("settler.after_send")
+            await self._result_listener.record_results(self._chain.network, answers)
         return len(stored)
 
     async def _stored(self, epoch: int) -> Sequence[Attempt]:
@@ -169,7 +173,7 @@ class SendPayouts:
         Slots that differ from what was signed are signed again; the first bytes are never sent.
         """
         expected = enumerate(groups, start=next_nonce)
-        signed = [await self._signed(Slot(nonce, group), fees) for nonce, group in expected]
+        signed = [await self._transactions.sign(nonce, group, fees) for nonce, group in expected]
         crashpoint("settler.after_sign")
         had_unsigned, self._has_unsigned_slots = self._has_unsigned_slots, True
         slots = await self._store.assign(groups, signed=signed, epoch=epoch)
@@ -185,7 +189,7 @@ class SendPayouts:
     async def _sign_and_store(
         self, slots: Sequence[Slot], fees: Fees, epoch: int
     ) -> Sequence[Attempt]:
-        attempts = [await self._signed(slot, fees) for slot in slots]
+        attempts = [await self._transactions.sign(s.nonce, s.payments, fees) for s in slots]
         crashpoint("settler.after_sign_anew")
         return await self._store.store_attempts(attempts, epoch=epoch)
 
@@ -346,22 +350,6 @@ class SendPayouts:
 
     async def _fees(self) -> Fees:
         return (await self._chain.fees()).capped(self._fee_cap)
-
-    async def _signed(self, slot: Slot, fees: Fees) -> Attempt:
-        call = self._calls.paying(slot.payments) if slot.payments else self._calls.no_op()
-        transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
-        intents = frozenset(payment.intent_id for payment in slot.payments)
-        return Attempt(transaction, fees, intents, swaps_of(slot.payments))
-
-    async def _broadcast(self, attempts: Sequence[Attempt]) -> None:
-        try:
-            with observe.sending(self._chain.network, swaps_by_transaction(attempts)):
-                answers = await self._sender.broadcast([a.transaction for a in attempts])
-        except ChainUnavailable as error:
-            observe.broadcast_failed(self._chain.network, str(error))
-            return  # stored: the rebroadcast sends the same bytes
-        crashpoint("settler.after_send")
-        await self._result_listener.record_results(self._chain.network, answers)
 
 
 def _refusal_text(refusal: Simulated) -> str:

@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from swap_chains.errors import ChainUnavailable
-from swap_chains.evm.deposit_addresses import Sweep
-from swap_chains.ports import Call, ChainReader, ChainSender
+from swap_chains.ports import ChainReader, ChainSender
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
-from swap_settler.paying.decide.lane import SweepSlot, WaitingSweep
-from swap_settler.paying.decide.slots import Attempt
+from swap_settler.paying.decide.lane import Group, Payment, Slot
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.store.lane_sweeps import PostgresLaneSweeps
 from swap_settler.paying.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.paying.usecases.lane_calls import LaneCalls
+from swap_settler.paying.usecases.slot_transactions import SlotTransactions
 
 LOOK_SECONDS: Final = 0.5  # payments are looked for between any two of these
 REFUSAL_PAUSE: Final = timedelta(seconds=2)
@@ -53,6 +51,7 @@ class SendSweeps:
         self._sweeps = sweeps
         self._result_listener = result_listener
         self._calls = calls
+        self._transactions = SlotTransactions(sender, calls)
         self._fee_cap = fee_cap
         self._in_flight_max = in_flight_max
         self._sweeps_max = sweeps_max
@@ -74,16 +73,19 @@ class SendSweeps:
         if not slots:
             return 0
         had_unsigned, self._has_unsigned_slots = self._has_unsigned_slots, True
-        attempts = await self._sign(slots)
+        fees = (await self._chain.fees()).capped(self._fee_cap)
+        attempts = [await self._transactions.sign(s.nonce, s.payments, fees) for s in slots]
         crashpoint("settler.after_sign_sweep")
         stored = await self._store.store_attempts(attempts, epoch=epoch)
         self._has_unsigned_slots = had_unsigned or len(stored) < len(attempts)
         crashpoint("settler.before_send_sweep")
-        if stored:
-            await self._broadcast(stored)
+        answers = await self._transactions.broadcast(stored) if stored else ()
+        if answers:
+            crashpoint("settler.after_send_sweep")
+            await self._result_listener.record_results(self._chain.network, answers)
         return len(stored)
 
-    async def _slots(self, epoch: int) -> Sequence[SweepSlot]:
+    async def _slots(self, epoch: int) -> Sequence[Slot]:
         if self._has_unsigned_slots:
             left_over = await self._sweeps.unsigned()
             if left_over:
@@ -99,20 +101,20 @@ class SendSweeps:
         crashpoint("settler.after_slot_sweep")
         return slots
 
-    async def _possible(self, waiting: Sequence[WaitingSweep]) -> Sequence[WaitingSweep]:
+    async def _possible(self, waiting: Sequence[Payment]) -> Sequence[Payment]:
         """Return what can be swept together now; what cannot even be alone waits."""
-        together = [sweep for sweep in waiting if not sweep.goes_alone]
+        together = tuple(sweep for sweep in waiting if not sweep.goes_alone)
         if together and not await self._refused([together]):
             return together
-        refused = await self._refused([[sweep] for sweep in waiting])
+        refused = await self._refused([(sweep,) for sweep in waiting])
         if refused:
             await self._sweeps.postpone(list(refused), pause=REFUSAL_PAUSE)
         return [sweep for sweep in waiting if sweep.intent_id not in refused][:1]
 
-    async def _refused(self, groups: Sequence[Sequence[WaitingSweep]]) -> set[object]:
+    async def _refused(self, groups: Sequence[Group]) -> set[object]:
         """Return the intents of the groups that would revert, or that could not be simulated."""
         answers = await self._chain.simulate(
-            [self._call(group) for group in groups], sender=self._sender.address
+            [self._calls.paying(group) for group in groups], sender=self._sender.address
         )
         refused: set[object] = set()
         for group, answer in zip(groups, answers, strict=True):
@@ -120,25 +122,3 @@ class SendSweeps:
                 refused.update(sweep.intent_id for sweep in group)
                 observe.sweep_refused(self._chain.network, len(group), answer.text)
         return refused
-
-    async def _sign(self, slots: Sequence[SweepSlot]) -> Sequence[Attempt]:
-        fees = (await self._chain.fees()).capped(self._fee_cap)
-        attempts = []
-        for slot in slots:
-            call = self._call(slot.sweeps)
-            transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
-            intents = frozenset(sweep.intent_id for sweep in slot.sweeps)
-            attempts.append(Attempt(transaction, fees, intents))
-        return attempts
-
-    async def _broadcast(self, attempts: Sequence[Attempt]) -> None:
-        try:
-            answers = await self._sender.broadcast([a.transaction for a in attempts])
-        except ChainUnavailable as error:
-            observe.broadcast_failed(self._chain.network, str(error))
-            return  # stored: the rebroadcast sends the same bytes
-        crashpoint("settler.after_send_sweep")
-        await self._result_listener.record_results(self._chain.network, answers)
-
-    def _call(self, sweeps: Sequence[WaitingSweep]) -> Call:
-        return self._calls.sweeping([Sweep(one.sequence_number, one.token) for one in sweeps])
