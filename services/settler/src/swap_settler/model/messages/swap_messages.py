@@ -17,6 +17,7 @@ from swap_domain.money import Asset
 from swap_domain.transaction_status import TransactionStatus
 from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.changes import Changes
+from swap_settler.model.ports import Work
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentKind, IntentState, Swap
 
 # The transaction type of a payment. A claim that an operator pays is shown as a refund.
@@ -37,10 +38,14 @@ SENT: Final = {
 
 
 class SwapMessages:
-    """Renders changes of swaps as messages; `flush` of the transaction saves both."""
+    """Renders changes of swaps as messages; one transaction saves both."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
+
+    async def flush(self, work: Work, changes: Sequence[Changes], *, at: datetime) -> None:
+        """Save the changes of a transaction, with the messages about their swaps."""
+        await work.flush(changes, self.outgoing(changes, at=at))
 
     def outgoing(self, changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
         """Return one message per sequence that was spent, in the order of the changes."""

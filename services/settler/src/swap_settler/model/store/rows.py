@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from swap_contracts.tracing import trace_id_of
@@ -105,23 +106,23 @@ def _spent_on_refuel(quote: Mapping[str, str | None]) -> int:
     return int(charged) if charged is not None and quote["refuel_base_units"] is None else 0
 
 
+def fields_of(row: Row, *amounts: str) -> dict[str, Any]:
+    """Return a row by its columns, which are the fields of a domain class; the amounts as int."""
+    fields: dict[str, Any] = row._asdict()
+    return fields | {name: int(fields[name]) for name in amounts}
+
+
 def to_deposit(row: Row) -> Deposit:
-    values = row._asdict()
-    values["state"] = DepositState(row.state)
-    values["method"] = Method(row.method)
-    values["base_units"] = int(row.base_units)
-    values["returned_base_units"] = int(row.returned_base_units)
-    return Deposit(**values)
+    fields = fields_of(row, "base_units", "returned_base_units")
+    fields |= {"state": DepositState(row.state), "method": Method(row.method)}
+    return Deposit(**fields)
 
 
 def to_intent(row: Row, attempts: frozenset[str], *, has_open_attempt: bool) -> Intent:
-    values = row._asdict()
-    values["kind"] = IntentKind(row.kind)
-    values["state"] = IntentState(row.state)
-    values["paid_id"] = None if row.paid_id is None else int(row.paid_id)
-    values["base_units"] = int(row.base_units)
-    values["charged_base_units"] = int(row.charged_base_units)
-    return Intent(**values, attempts=attempts, has_open_attempt=has_open_attempt)
+    fields = fields_of(row, "base_units", "charged_base_units")
+    fields |= {"kind": IntentKind(row.kind), "state": IntentState(row.state)}
+    fields["paid_id"] = None if row.paid_id is None else int(row.paid_id)
+    return Intent(**fields, attempts=attempts, has_open_attempt=has_open_attempt)
 
 
 def to_inventory(row: Row) -> Inventory:
@@ -195,11 +196,10 @@ def deposit_row(deposit: Deposit) -> Values:
 
 
 def to_authorization(row: Row) -> Authorization:
-    values = row._asdict()
-    del values["swap_id"]
-    values["base_units"] = int(row.base_units)
-    values["status"] = AuthorizationStatus(row.status)
-    return Authorization(**values)
+    fields = fields_of(row, "base_units")
+    del fields["swap_id"]
+    fields["status"] = AuthorizationStatus(row.status)
+    return Authorization(**fields)
 
 
 def halt_rows(changes: Sequence[Changes]) -> Sequence[Values]:

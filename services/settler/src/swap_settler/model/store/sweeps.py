@@ -14,6 +14,7 @@ from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Holder, LedgerTransaction
 from swap_settler.model.ports import Place
+from swap_settler.model.store.rows import fields_of
 from swap_settler.model.store.table_columns import Columns, replaced
 from swap_settler.model.treasury import DueSweep, Unbooked
 
@@ -62,7 +63,7 @@ ON CONFLICT ({PLACE_COLUMNS.names}) DO UPDATE SET due_at = least(sweep_due.due_a
 # Only what can be booked now: what waits for its credit holds up nothing behind it.
 UNBOOKED: Final = sql("""
 SELECT swept.id, swept.network, swept.token, from_address, base_units, block_number,
-    transaction_hash, block_hash, block_time, there.booked, there.is_assigned
+    transaction_hash, block_hash, block_time, there.booked AS booked_base_units, there.is_assigned
 FROM swept CROSS JOIN LATERAL (SELECT
     coalesce((SELECT balance FROM account WHERE kind = 'custody'
         AND (account.network, account.token, account.address)
@@ -95,7 +96,7 @@ UPDATE swept SET is_booked = false, is_nobodys = false
 FROM unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS now(network, address)
 WHERE swept.is_nobodys AND (swept.network, swept.from_address) = (now.network, now.address)
 RETURNING id, swept.network, token, from_address, base_units, block_number, transaction_hash,
-    block_hash, block_time, 0 AS booked, true AS is_assigned
+    block_hash, block_time, 0 AS booked_base_units, true AS is_assigned
 """)
 # Confirmed once the ledger has everything up to its block: what it swept is booked.
 CONFIRM_SWEEPS: Final = sql("""
@@ -277,31 +278,8 @@ class PostgresSweepWork:
 
 
 def _to_unbooked(row: Row) -> Unbooked:
-    return Unbooked(
-        row.id,
-        row.network,
-        row.token,
-        row.from_address,
-        int(row.base_units),
-        row.block_number,
-        int(row.booked),
-        is_assigned=row.is_assigned,
-        transaction_hash=row.transaction_hash,
-        block_hash=row.block_hash,
-        block_time=row.block_time,
-    )
+    return Unbooked(**fields_of(row, "base_units", "booked_base_units"))
 
 
 def _to_due(row: Row) -> DueSweep:
-    return DueSweep(
-        network=row.network,
-        address=row.address,
-        token=row.token,
-        sequence_number=row.sequence_number,
-        base_units=int(row.base_units),
-        is_out=row.is_out,
-        decimals=row.decimals,
-        token_usd_e18=int(row.token_usd_e18),
-        native_usd_e18=int(row.native_usd_e18),
-        is_ordered=row.is_ordered,
-    )
+    return DueSweep(**fields_of(row, "base_units", "token_usd_e18", "native_usd_e18"))

@@ -9,6 +9,7 @@ from uuid import UUID
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.store.rows import fields_of
 from swap_settler.model.store.table_columns import Columns, replaced
 from swap_settler.model.treasury import Withdrawal
 
@@ -46,7 +47,7 @@ class PostgresWithdrawalWork:
 
     async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:
         rows = await self._connection.execute(UNBOOKED, {"limit": limit})
-        return [Withdrawal(**{**row._asdict(), "base_units": int(row.base_units)}) for row in rows]
+        return [Withdrawal(**fields_of(row, "base_units")) for row in rows]
 
     async def mark_withdrawals_booked(self, ids: Sequence[UUID]) -> None:
         self._connection.post(MARK_BOOKED, {"ids": list(ids)})

@@ -72,7 +72,7 @@ class AbandonPayouts:
                 changes: Sequence[Changes] = batch_state.changes
             else:
                 changes = await self._count(work, owners, failures, because)
-            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
+            await self._swap_messages.flush(work, changes, at=self._clock())
         observe_changes.changed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
@@ -89,7 +89,7 @@ class AbandonPayouts:
                 reason = FailReason.REJECTED_BY_POLICY
                 self._end(batch_state, owners[i], i, REJECTED, failures, fails_for=reason)
             changes = batch_state.changes
-            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
+            await self._swap_messages.flush(work, changes, at=self._clock())
         observe_changes.changed(changes)
 
     async def of_dead_slots(

@@ -58,9 +58,7 @@ class AbandonWaitingPayouts:
                 swap = batch_state.swaps[swap_id]
                 change = abandon_waiting_payout(swap, intent_id, at=now)
                 batch_state.add(change, trace_id=trace_id_of(swap.id))
-            await work.flush(
-                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-            )
+            await self._swap_messages.flush(work, batch_state.changes, at=now)
         observe_changes.changed(batch_state.changes)
         # A payment that was signed meanwhile is not abandoned, and would be found again at once.
         return len(batch_state.changes) == self._limit

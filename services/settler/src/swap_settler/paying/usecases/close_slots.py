@@ -193,7 +193,7 @@ class CloseSlots:
                 await work.close_slots(closed, final)
             if forgotten:
                 await work.close_forgotten(forgotten, final)
-            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
+            await self._swap_messages.flush(work, changes, at=self._clock())
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
         observe_changes.changed(changes)

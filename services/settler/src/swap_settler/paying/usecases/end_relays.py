@@ -68,9 +68,7 @@ class EndRelays:
                     swap = batch_state.swaps[_swap_id(relay)]
                     change = end_relay(swap, relay.intent_id, trigger, at=now, because=because)
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
-            await work.flush(
-                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-            )
+            await self._swap_messages.flush(work, batch_state.changes, at=now)
         observe_changes.changed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:

@@ -59,6 +59,4 @@ class MarkSent:
             for intent in standalone_intents.values():
                 batch_state.add(mark_standalone_sent(intent, at=now), trace_id=str(intent.id))
             await work.mark_attempts_sent(sent_ago)
-            await work.flush(
-                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-            )
+            await self._swap_messages.flush(work, batch_state.changes, at=now)

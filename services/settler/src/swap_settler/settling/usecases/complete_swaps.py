@@ -39,8 +39,6 @@ class CompleteSwaps:
                 change = overdue(swap, at=now, may_be_paid=swap.id in in_doubt)
                 batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.drop_completions_due([swap.id for swap in due])
-            await work.flush(
-                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-            )
+            await self._swap_messages.flush(work, batch_state.changes, at=now)
         observe_changes.changed(batch_state.changes)
         return len(due) == self._limit

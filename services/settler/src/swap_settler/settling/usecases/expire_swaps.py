@@ -36,8 +36,6 @@ class ExpireSwaps:
             batch_state = BatchState({swap.id: swap for swap in due}, {})
             for swap in due:
                 batch_state.add(decide(swap, at=now), trace_id=trace_id_of(swap.id))
-            await work.flush(
-                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-            )
+            await self._swap_messages.flush(work, batch_state.changes, at=now)
         observe_changes.changed(batch_state.changes)
         return len(batch_state.changes) == self._limit

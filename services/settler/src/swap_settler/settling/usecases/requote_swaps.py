@@ -93,9 +93,7 @@ class RequoteSwaps:
                     change = self._change(batch_state, swap, answer, now)
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.settle_requotes_due(done, again, pause=self._pause)
-            await work.flush(
-                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-            )
+            await self._swap_messages.flush(work, batch_state.changes, at=now)
         observe_changes.changed(batch_state.changes)
         observe.requoted(batch_state.changes)
 

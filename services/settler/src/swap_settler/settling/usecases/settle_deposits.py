@@ -154,9 +154,7 @@ class SettleDeposits:
         batch_state = BatchState(known, inventory, unmatched, standalone_intents, held=opened.held)
         for one in decoded:
             self._add(batch_state, one, owners, paid.get(one.deposit.id), now)
-        await work.flush(
-            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-        )
+        await self._swap_messages.flush(work, batch_state.changes, at=now)
         return batch_state
 
     def _add(

@@ -81,9 +81,7 @@ class SettlePayouts:
                 refuel_id=None if swap is None else refuel_id_of(swap),
             )
             batch_state.add(change, trace_id=trace_id)
-        await work.flush(
-            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
-        )
+        await self._swap_messages.flush(work, batch_state.changes, at=now)
         return batch_state
 
     def _treasury(self, payout: PayoutFact, ordered: Collection[Payment]) -> str | None:
