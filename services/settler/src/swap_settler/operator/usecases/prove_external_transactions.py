@@ -11,7 +11,7 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator.decide.external_nonces import OpenNonce
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.store.external_nonces import PostgresExternalNonces
-from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
+from swap_settler.paying.decide.receipt_quorum import count_votes
 from swap_settler.paying.decide.slots import ClosedSlot
 from swap_settler.paying.usecases.spent_ids import find_spent_ids
 
@@ -162,15 +162,11 @@ def _proven(
     receipts = (receipt_report.receipt for receipt_report in node_receipts[h])
     receipt = next((r for r in receipts if r is not None and r.block.hash == block_hash), None)
     attempts = () if slot is None else slot.attempts
-    rivals = [
-        NodeReport.of(receipt_report)
-        for attempt in attempts
-        for receipt_report in node_receipts[attempt]
-    ]
+    rivals = [report for attempt in attempts for report in node_receipts[attempt]]
     if receipt is None:
         raise Refused(f"no node has a receipt of {h}")
     quorum = count_votes(
-        [NodeReport.of(receipt_report) for receipt_report in node_receipts[h]],
+        node_receipts[h],
         block_hash=receipt.block.hash,
         succeeded=receipt.succeeded,
         rivals=rivals,

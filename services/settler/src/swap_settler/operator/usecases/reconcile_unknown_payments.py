@@ -30,7 +30,7 @@ from swap_settler.operator.store.external_payments import (
     ReconciledEnd,
 )
 from swap_settler.operator.usecases.order_forgotten import OrderForgotten, save_new
-from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
+from swap_settler.paying.decide.receipt_quorum import count_votes
 from swap_settler.paying.decide.slots import Owners
 from swap_settler.paying.usecases.spent_ids import find_spent_ids
 from swap_settler.recovery.decide.recovery import PaymentId
@@ -208,11 +208,8 @@ async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Bloc
     :raises Refused: when a node contradicts it.
     :raises Unavailable: when no node reports it.
     """
-    node_receipts = (await chain.receipts_of_each_node([one.transaction_hash]))[
-        one.transaction_hash
-    ]
-    reports = [NodeReport.of(receipt) for receipt in node_receipts]
-    quorum = count_votes(reports, block_hash=block.hash, succeeded=True)
+    reports = await chain.receipts_of_each_node([one.transaction_hash])
+    quorum = count_votes(reports[one.transaction_hash], block_hash=block.hash, succeeded=True)
     if quorum.deny:
         raise Refused(f"Nodes disagree about {one.transaction_hash}: {', '.join(quorum.deny)}")
     if not quorum.is_proven:

@@ -6,33 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from swap_chains.ports import NodeReceipt
+from swap_chains.ports import NodeReceipt, Receipt
 
 PROVIDERS_MIN: Final = 2  # where so many are configured
-
-
-@dataclass(frozen=True, slots=True)
-class NodeReport:
-    """What one node reports about a transaction: no answer, no receipt, or its receipt."""
-
-    node: str
-    has_answered: bool
-    block_hash: str | None = None  # of the block it is in
-    succeeded: bool | None = None
-    provider: str = ""  # without one, the node counts by itself
-
-    @classmethod
-    def of(cls, one: NodeReceipt) -> NodeReport:
-        """Return what a node's answer about a receipt reports."""
-        receipt = one.receipt
-        block_hash = None if receipt is None else receipt.block.hash
-        succeeded = None if receipt is None else receipt.succeeded
-        return cls(one.node, one.has_answered, block_hash, succeeded, one.provider)
-
-    @property
-    def voter(self) -> str:
-        """Return the provider: nodes of one provider count as one vote."""
-        return self.provider or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +29,11 @@ class ReceiptQuorum:
 
 
 def count_votes(
-    reports: Sequence[NodeReport],
+    reports: Sequence[NodeReceipt],
     *,
     block_hash: str,
     succeeded: bool = False,
-    rivals: Sequence[NodeReport] = (),
+    rivals: Sequence[NodeReceipt] = (),
 ) -> ReceiptQuorum:
     """Group the nodes by whether they report this outcome of the transaction in this block.
 
@@ -66,18 +42,27 @@ def count_votes(
     :param reports: one per configured node.
     :param rivals: reports about other transactions of the same nonce.
     """
+
+    def is_this(receipt: Receipt) -> bool:
+        return receipt.block.hash == block_hash and receipt.succeeded is succeeded
+
     answered = [report for report in reports if report.has_answered]
-    known = [report for report in answered if report.block_hash is not None]
-    agree = [w for w in known if w.block_hash == block_hash and w.succeeded is succeeded]
+    agree = [r for r in answered if r.receipt is not None and is_this(r.receipt)]
+    agreeing = tuple(report.node for report in agree)
     return ReceiptQuorum(
-        agree=tuple(report.node for report in agree),
-        unknown=tuple(report.node for report in answered if report.block_hash is None),
+        agree=agreeing,
+        unknown=tuple(report.node for report in answered if report.receipt is None),
         silent=tuple(report.node for report in reports if not report.has_answered),
         deny=tuple(
-            report.node
-            for report in (*known, *rivals)
-            if report not in agree and report.block_hash is not None
+            r.node
+            for r in (*answered, *rivals)
+            if r.receipt is not None and not (is_this(r.receipt) and r.node in agreeing)
         ),
-        providers_agreeing=len({report.voter for report in agree}),
-        providers_required=min(max(len({report.voter for report in reports}), 1), PROVIDERS_MIN),
+        providers_agreeing=len({_voter(report) for report in agree}),
+        providers_required=min(max(len({_voter(report) for report in reports}), 1), PROVIDERS_MIN),
     )
+
+
+def _voter(report: NodeReceipt) -> str:
+    """Return the provider: its nodes count as one vote, and one without it by itself."""
+    return report.provider or report.node

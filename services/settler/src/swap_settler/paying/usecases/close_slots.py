@@ -22,7 +22,7 @@ from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import GasAlarm, Payment
-from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
+from swap_settler.paying.decide.receipt_quorum import count_votes
 from swap_settler.paying.decide.slots import ClosedSlot, SignedFor, Snapshot
 from swap_settler.paying.store.fences import PostgresFences
 from swap_settler.paying.store.lane_store import PostgresLaneStore
@@ -133,20 +133,11 @@ class CloseSlots:
         )
         proven_slots = [slot for slot in closed if not slot.paid_nothing]
         for slot in unpaid:
-            reports = [
-                NodeReport.of(receipt_report)
-                for receipt_report in node_receipts[slot.transaction_hash]
-            ]
-            others = [
-                NodeReport.of(receipt_report)
-                for rival in rivals[slot.nonce]
-                for receipt_report in node_receipts[rival]
-            ]
             quorum = count_votes(
-                reports,
+                node_receipts[slot.transaction_hash],
                 block_hash=slot.receipt.block.hash,
                 succeeded=slot.receipt.succeeded,
-                rivals=others,
+                rivals=[r for rival in rivals[slot.nonce] for r in node_receipts[rival]],
             )
             if quorum.is_proven:
                 proven_slots.append(replace(slot, quorum=quorum))
