@@ -76,8 +76,13 @@ class GasUnits:
 
     def of(self, group: Sequence[Payment], *, native: str) -> int:
         """Return a gas limit for the group; what is not used costs nothing."""
-        units = sum(self.pay_native if p.token == native else self.pay_erc20 for p in group)
+        units = sum(self._of_one(p, is_native=p.token == native) for p in group)
         return BATCH_BASE_GAS + with_margin(units)
+
+    def _of_one(self, payment: Payment, *, is_native: bool) -> int:
+        if payment.sweep_of is not None:
+            return self.sweep_native if is_native else self.sweep_erc20
+        return self.pay_native if is_native else self.pay_erc20
 
 
 @dataclass(frozen=True, slots=True)

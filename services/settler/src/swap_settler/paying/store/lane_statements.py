@@ -22,7 +22,7 @@ STOPPED: Final = f"""
 (EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
     OR {_IS_HALTED})
 """
-HALTED: Final = sql(f"SELECT {_IS_HALTED}")
+HALTED: Final = sql(f"SELECT {_IS_HALTED} AS is_halted")
 _MAY_SIGN: Final = f"halted_reason IS NULL AND NOT {STOPPED} AND NOT {UNFENCED}"
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # operator/usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
@@ -63,14 +63,32 @@ WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 
                 = (intent.payer, intent.network, intent.token)))
 ORDER BY due_at, id LIMIT :limit
 """)
-# What is out and not yet in a block: the most that public nodes keep of one account is bounded.
-IN_FLIGHT: Final = sql("""
-SELECT count(*) AS slots FROM nonce_slot AS slot
-WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >= :first AND (
-    -- One of them speaks for all: they are in one transaction.
-    SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+# One payment of a slot speaks for all: they are in one transaction.
+_IS_IN_NO_BLOCK: Final = """
+(SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-            = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
+        = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
+"""
+# The newest of a slot's transactions counts, also where an older one may still be mined. Joined,
+# all that the signer ever signed might be read.
+_NEWEST_ATTEMPT: Final = """
+CROSS JOIN LATERAL (
+    SELECT * FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
+    ORDER BY signed_at DESC LIMIT 1) AS newest
+"""
+# Each slot asks for its own: joined, all that the signer ever carried might be read.
+CARRIED: Final = """
+CROSS JOIN LATERAL (
+    SELECT intent_id FROM slot_intent
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+        = (slot.network, slot.signer, slot.nonce)) AS carried
+"""
+# What is out and not yet in a block: the most that public nodes keep of one account is bounded.
+IN_FLIGHT: Final = sql(f"""
+SELECT count(*) AS slots FROM nonce_slot AS slot
+WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >= :first
+    AND {_IS_IN_NO_BLOCK}
 """)
 # Intents by id, then the signer, then its slots: the order of all locks.
 LOCK_INTENTS: Final = sql(f"""
@@ -251,7 +269,6 @@ CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot.intent_id) AS intent
 WHERE intent.state = 'assigned' AND (SELECT closed_at FROM nonce_slot
     WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce)) IS NULL
 """)
-# The newest of a slot's transactions counts, also where an older one may still be mined.
 OPEN_SIGNED: Final = sql(f"""
 SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newest.is_cancel,
        now() - newest.signed_at AS signed_for,
@@ -260,12 +277,7 @@ SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newe
        now() - slot.assigned_at - {stopped_or_silent(since="slot.assigned_at", networks=":network")}
            AS assigned_for,
        unfounded.is_unfounded
-FROM nonce_slot AS slot
-CROSS JOIN LATERAL (
-    SELECT * FROM attempt
-    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
-    ORDER BY signed_at DESC LIMIT 1) AS newest
-CROSS JOIN LATERAL (
+FROM nonce_slot AS slot {_NEWEST_ATTEMPT} CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT 1 FROM (
             SELECT intent_id FROM slot_intent
             WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
@@ -301,21 +313,14 @@ ORDER BY intent.id FOR UPDATE OF intent
 """)
 # Signed and perhaps lost: never sent, or sent a while ago and still in no block. What was signed
 # just now is perhaps sent, and not marked yet.
-UNMINED: Final = sql("""
-SELECT newest.transaction_hash, newest.raw, newest.nonce FROM nonce_slot AS slot
--- What was replaced is refused by the nodes that have its replacement. Joined, all that the signer
--- ever signed might be read.
-CROSS JOIN LATERAL (
-    SELECT * FROM attempt
-    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
-    ORDER BY signed_at DESC LIMIT 1) AS newest
+UNMINED: Final = sql(f"""
+SELECT newest.transaction_hash, newest.raw, newest.nonce
+-- What was replaced is refused by the nodes that have its replacement.
+FROM nonce_slot AS slot {_NEWEST_ATTEMPT}
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND coalesce(newest.last_sent_at < now() - :older_than,
                  newest.signed_at < now() - least(:older_than, interval '2 seconds'))
-    AND (
-        SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
-        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-                = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
+    AND {_IS_IN_NO_BLOCK}
 ORDER BY slot.nonce LIMIT :limit
 """)
 OPEN_SLOTS: Final = sql("""
@@ -404,11 +409,11 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)
 # Its only writer is the lane that reads it.
 SIGNER_BALANCE: Final = sql("""
-SELECT coalesce(sum(balance), 0) FROM account
+SELECT coalesce(sum(balance), 0) AS balance FROM account
 WHERE kind = 'custody' AND (network, address, token) = (:network, :address, :token)
 """)
 OLDEST_UNPAID: Final = sql("""
-SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM intent
+SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) AS seconds FROM intent
 WHERE network = :network AND state IN ('reserved', 'assigned', 'broadcast', 'mined')
     AND kind <> 'sweep'
 """)
@@ -458,12 +463,8 @@ WHERE intent.id = alone.id AND intent.id <> ALL(CAST(:besides AS uuid[]))
     AND intent.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee')
 RETURNING intent.id, intent.reverts
 """)
-UNPROVEN: Final = sql("""
-SELECT intent.to_address, count(*) AS payments FROM nonce_slot AS slot
-CROSS JOIN LATERAL (
-    SELECT intent_id FROM slot_intent
-    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-        = (slot.network, slot.signer, slot.nonce)) AS carried
+UNPROVEN: Final = sql(f"""
+SELECT intent.to_address, count(*) AS payments FROM nonce_slot AS slot {CARRIED}
 CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id) AS intent
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND intent.state IN ('assigned', 'broadcast')

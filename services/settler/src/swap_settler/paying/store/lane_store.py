@@ -14,7 +14,7 @@ from swap_chains.ports import Fees, SignedTransaction
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.leases import require_epoch
-from swap_runtime.postgres.sql import Row, sql
+from swap_runtime.postgres.sql import Row, Rows, Statement, sql
 from swap_settler.model.store.counted_outflow import release_outflow
 from swap_settler.model.store.holds import OPEN
 from swap_settler.paying import observe
@@ -24,7 +24,7 @@ from swap_settler.paying.decide.replacing import OpenSlot
 from swap_settler.paying.decide.slots import Attempt, Due, SignedFor, UnsignedSlots, fitting
 from swap_settler.paying.store import lane_statements as statements
 from swap_settler.paying.store import outflow_statements as outflow
-from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow, record_outflow
+from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow
 
 DEFERRED_PAUSE: Final = timedelta(seconds=30)
 
@@ -155,15 +155,11 @@ class PostgresLaneStore:
 
     async def in_flight(self, *, first: int = 0) -> int:
         """Return how many slots from a nonce on are in no block that was reported."""
-        async with reading(self._engine) as connection:
-            values = self._values(first=first)
-            return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
+        return int((await self._read(statements.IN_FLIGHT, first=first)).one().slots)
 
     async def unproven_payments(self, addresses: Collection[str]) -> Mapping[str, int]:
         """Return how many payments this signer sent that no block is known to have paid."""
-        values = self._values(addresses=list(addresses))
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.UNPROVEN, values)
+        rows = await self._read(statements.UNPROVEN, addresses=list(addresses))
         return {row.to_address: row.payments for row in rows}
 
     async def assign(
@@ -191,7 +187,6 @@ class PostgresLaneStore:
             free = {row.id for row in locked}
             decision = await admit_payments(connection, self._lane.network, free, caps)
             payable = [tuple(p for p in group if p.intent_id in decision.leave) for group in groups]
-            record_outflow(connection, decision)
             slots = [
                 Slot(signer.next_nonce + n, group)
                 for n, group in enumerate(group for group in payable if group)
@@ -200,7 +195,7 @@ class PostgresLaneStore:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
                 hand_out(connection, self._lane, carried, at=decision.at)
                 self._add_attempts(connection, fitting(signed, slots))
-        observe.payments_withheld(self._lane.network, len(decision.admission.refused_by))
+        observe.payments_withheld(self._lane.network, decision.withheld)
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
             await self.defer_payments(left_out, pause=DEFERRED_PAUSE)
@@ -232,8 +227,7 @@ class PostgresLaneStore:
 
     async def has_unsigned_slots(self) -> bool:
         """Whether there are any, of payments or sweeps, signed for now or not."""
-        async with reading(self._engine) as connection:
-            return bool(await connection.scalar(statements.HAS_UNSIGNED, self._values()))
+        return bool((await self._read(statements.HAS_UNSIGNED)).one().has_any)
 
     async def store_attempts(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         """Store the attempts with a slot that still contains exactly what they were signed for.
@@ -312,37 +306,27 @@ class PostgresLaneStore:
 
     async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
         """Return attempts in no reported block that were never sent, or not for a while."""
-        async with reading(self._engine) as connection:
-            values = self._values(older_than=older_than, limit=limit)
-            rows = await connection.execute(statements.UNMINED, values)
+        rows = await self._read(statements.UNMINED, older_than=older_than, limit=limit)
         return [SignedTransaction(r.transaction_hash, bytes(r.raw), r.nonce) for r in rows]
 
     async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
         """Return the attempts on open slots below a nonce."""
-        async with reading(self._engine) as connection:
-            values = self._values(below=below, limit=1000)
-            rows = await connection.execute(statements.OPEN_SLOTS, values)
+        rows = await self._read(statements.OPEN_SLOTS, below=below, limit=1000)
         return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
 
     async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
         """Return the payments on these slots that no reported block has."""
-        async with reading(self._engine) as connection:
-            values = self._values(nonces=list(nonces))
-            rows = await connection.execute(statements.PAYMENTS_ON, values)
+        rows = await self._read(statements.PAYMENTS_ON, nonces=list(nonces))
         return [to_payment_or_sweep(row) for row in rows]
 
     async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
         """Return the gasless deposits on these slots that are not over, each with its nonce."""
-        async with reading(self._engine) as connection:
-            values = self._values(nonces=list(nonces))
-            rows = await connection.execute(statements.RELAYS_ON, values)
+        rows = await self._read(statements.RELAYS_ON, nonces=list(nonces))
         return {_payment(row): row.nonce for row in rows}
 
     async def is_network_halted(self) -> bool:
         """Whether the watcher saw what is final there change: nothing is concluded from it then."""
-        async with reading(self._engine) as connection:
-            values: dict[str, object] = {"network": self._lane.network}
-            return bool(await connection.scalar(statements.HALTED, values))
+        return bool((await self._read(statements.HALTED)).one().is_halted)
 
     async def ledger_passed(self) -> int | None:
         """Return the last block that the ledger has completely, and store it.
@@ -359,20 +343,17 @@ class PostgresLaneStore:
 
     async def signer_balance(self, token: str) -> int:
         """Return the balance of this lane's signer in the ledger."""
-        async with reading(self._engine) as connection:
-            values = {
-                "network": self._lane.network,
-                "address": self._lane.signer,
-                "token": token,
-            }
-            return int(await connection.scalar(statements.SIGNER_BALANCE, values) or 0)
+        values = {"address": self._lane.signer, "token": token}
+        return int((await self._read(statements.SIGNER_BALANCE, **values)).one().balance)
 
     async def oldest_unpaid(self) -> timedelta:
         """Return how long the oldest payment of the network waits to be final."""
+        waited = (await self._read(statements.OLDEST_UNPAID)).one()
+        return timedelta(seconds=int(waited.seconds))
+
+    async def _read(self, statement: Statement, **values: Any) -> Rows:
         async with reading(self._engine) as connection:
-            values = {"network": self._lane.network}
-            seconds = await connection.scalar(statements.OLDEST_UNPAID, values)
-        return timedelta(seconds=int(seconds or 0))
+            return await connection.execute(statement, self._values(**values))
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {**self._lane.values, **more}

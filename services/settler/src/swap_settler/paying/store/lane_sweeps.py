@@ -12,7 +12,7 @@ from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
 from swap_settler.paying.decide.lane import Payment, Slot
 from swap_settler.paying.store import lane_statements
-from swap_settler.paying.store.lane_statements import IS_UNSIGNED, PAYMENT, STOPPED
+from swap_settler.paying.store.lane_statements import CARRIED, IS_UNSIGNED, PAYMENT, STOPPED
 from swap_settler.paying.store.lane_store import LaneName, hand_out, to_payment_or_sweep
 
 WAITING: Final = sql(f"""
@@ -25,11 +25,7 @@ ORDER BY intent.due_at, intent.id LIMIT :limit
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql(f"""
 SELECT slot.nonce, {PAYMENT}, sweep.sequence_number AS sweep_of
-FROM nonce_slot AS slot
-CROSS JOIN LATERAL (
-    SELECT intent_id FROM slot_intent
-    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-        = (slot.network, slot.signer, slot.nonce)) AS carried
+FROM nonce_slot AS slot {CARRIED}
 JOIN intent ON intent.id = carried.intent_id AND intent.state = 'assigned'
 JOIN sweep ON sweep.intent_id = intent.id
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,62 +17,63 @@ from swap_settler.paying.store import outflow_statements as statements
 
 @dataclass(frozen=True, slots=True)
 class OutflowDecision:
-    """Which payments leave, at which moment, and what is to be kept about it."""
+    """Which payments leave, and how many wait for a cap."""
 
-    leave: frozenset[UUID]
-    at: datetime | None = None  # None: no cap was checked
-    requests: Mapping[UUID, CapRequest] = field(default_factory=dict)
-    admission: Admission = field(default_factory=Admission)
+    leave: Collection[UUID]
+    at: datetime | None = None  # when the caps counted them; None: no cap was checked
+    withheld: int = 0
 
 
 async def admit_payments(
     connection: Transaction, network: str, ids: Collection[UUID], caps: Sequence[Row]
 ) -> OutflowDecision:
-    """Ask every cap of a network about payments that are locked, as `caps` are by `LOCK_CAPS`."""
+    """Ask every cap of a network about payments that are locked, as `caps` are by `LOCK_CAPS`.
+
+    What leaves is counted, and the rest waits in the queues of the caps that refuse it.
+    """
     if not caps:
-        return OutflowDecision(frozenset(ids))
+        return OutflowDecision(ids)
     # What another lane counted while this one waited for the caps is seen from here on.
     at = await connection.scalar(statements.NOW)
     values: dict[str, Any] = {"network": network, "ids": list(ids)}
     used, rows = await connection.ask(
         (statements.USED, {**values, "at": at}), (statements.CAP_REQUESTS, values)
     )
-    requests = [_cap_request(row, caps) for row in rows]
-    admission = admit(requests, _caps(caps, used))
-    free = frozenset(ids) - {one.intent_id for one in requests}  # what brings money in
-    return OutflowDecision(
-        free | admission.leave, at, {one.intent_id: one for one in requests}, admission
-    )
+    requests = {row.intent_id: _cap_request(row, caps) for row in rows}
+    admission = admit(list(requests.values()), _caps(caps, used))
+    if requests:
+        _record(connection, requests, admission, at)
+    free = set(ids) - requests.keys()  # what brings money in
+    return OutflowDecision(free | admission.leave, at, len(admission.refused_by))
 
 
-def record_outflow(connection: Transaction, decision: OutflowDecision) -> None:
-    """Count what leaves, and let the rest stand in the lines of what refused it."""
-    if decision.at is None or not decision.requests:
-        return
+def _record(
+    connection: Transaction,
+    requests: Mapping[UUID, CapRequest],
+    admission: Admission,
+    at: datetime,
+) -> None:
     post = connection.post
-    _update_queues(
-        connection,
-        list(decision.requests),
-        [
-            _queue_row(id, cap, decision.requests[id].amounts[cap])
-            for id, refusing in decision.admission.refused_by.items()
-            for cap in sorted(refusing)
-        ],
-    )
-    spent = [{"cap_id": id, "spent": str(n)} for id, n in decision.admission.spent.items() if n]
+    withheld = [
+        _queue_row(id, cap, requests[id].amounts[cap])
+        for id, refusing in admission.refused_by.items()
+        for cap in sorted(refusing)
+    ]
+    _update_queues(connection, list(requests), withheld)
+    spent = [{"cap_id": id, "spent": str(n)} for id, n in admission.spent.items() if n]
     if spent:
-        post(statements.ADD_SPENT, {"at": decision.at, **columns(spent)})
+        post(statements.ADD_SPENT, {"at": at, **columns(spent)})
         counted = [
             {"intent_id": id, "cap_id": cap, "amount": str(amount)}
-            for id in sorted(decision.admission.leave)
-            for cap, amount in decision.requests[id].amounts.items()
+            for id in sorted(admission.leave)
+            for cap, amount in requests[id].amounts.items()
             if amount
         ]
-        post(statements.ADD_COUNTED, {"at": decision.at, **columns(counted)})
-        over = {"at": decision.at, "ids": [one["cap_id"] for one in spent]}
+        post(statements.ADD_COUNTED, {"at": at, **columns(counted)})
+        over = {"at": at, "ids": [one["cap_id"] for one in spent]}
         post(statements.DROP_SPENT, over)
         post(statements.DROP_COUNTED, over)
-    passes = [id for id in decision.admission.leave if decision.requests[id].has_pass]
+    passes = [id for id in admission.leave if requests[id].has_pass]
     if passes:
         post(statements.USE_PASSES, {"ids": passes})
 
@@ -89,17 +90,19 @@ def queue_for_outflow(connection: Transaction, withheld: Sequence[WithheldPaymen
 def _queue_row(
     intent_id: UUID, cap_id: int | None, amount: int | None, *, is_too_large: bool = False
 ) -> Mapping[str, object]:
-    units = None if amount is None else str(amount)
-    row = {"intent_id": intent_id, "cap_id": cap_id, "amount": units}
-    return {**row, "is_too_large": is_too_large}
+    return {
+        "intent_id": intent_id,
+        "cap_id": cap_id,
+        "amount": None if amount is None else str(amount),
+        "is_too_large": is_too_large,
+    }
 
 
 def _update_queues(
     connection: Transaction, requests: Sequence[UUID], withheld: Sequence[Mapping[str, object]]
 ) -> None:
-    arrays = columns(withheld) if withheld else {"intent_id": [], "cap_id": [], "amount": []}
-    of_lines = {name: arrays[name] for name in ("intent_id", "cap_id")}
-    connection.post(statements.LEAVE_QUEUES, {"ids": list(requests), **of_lines})
+    arrays = columns(withheld) if withheld else {"intent_id": [], "cap_id": []}
+    connection.post(statements.LEAVE_QUEUES, {"ids": list(requests), **arrays})
     if withheld:
         connection.post(statements.JOIN_QUEUES, arrays)
         connection.post(statements.DEFER_QUEUED, {"ids": arrays["intent_id"]})

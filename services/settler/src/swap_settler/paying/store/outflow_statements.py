@@ -30,14 +30,16 @@ WHERE intent.id = ANY(CAST(:ids AS uuid[]))
     AND intent.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee')
 """)
 # Payments that must not be made now stay queued, and do not delay later ones.
+_PAYABLE: Final = f"""
+JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved' AND NOT {SOURCE_STOPPED}
+"""
 USED: Final = sql(f"""
 SELECT cap.id AS cap_id, used.spent, line.created_at, line.intent_id
 FROM outflow_cap AS cap
 CROSS JOIN LATERAL (SELECT coalesce(sum(spent), 0) AS spent FROM outflow_spent
     WHERE cap_id = cap.id AND until > CAST(:at AS timestamptz) - cap.span) AS used
-LEFT JOIN LATERAL (SELECT queued.created_at, queued.intent_id FROM outflow_queue AS queued
-    JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
-        AND NOT {SOURCE_STOPPED}
+LEFT JOIN LATERAL (SELECT queued.created_at, queued.intent_id
+    FROM outflow_queue AS queued {_PAYABLE}
     WHERE queued.cap_id = cap.id AND queued.amount <= cap.units
         AND queued.intent_id <> ALL(CAST(:ids AS uuid[]))
     ORDER BY queued.created_at, queued.intent_id LIMIT 1) AS line ON true
@@ -123,9 +125,8 @@ WITH RECURSIVE of_network AS (
         WHERE cap_id = cap.id AND until > clock_timestamp() - cap.span) AS used
     CROSS JOIN LATERAL (
         SELECT intent_id, sum(amount) OVER (ORDER BY created_at, intent_id) AS total FROM (
-            SELECT queued.intent_id, queued.amount, queued.created_at FROM outflow_queue AS queued
-            JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
-                AND NOT {SOURCE_STOPPED}
+            SELECT queued.intent_id, queued.amount, queued.created_at
+            FROM outflow_queue AS queued {_PAYABLE}
             WHERE queued.cap_id = cap.id AND (cap.units IS NULL OR queued.amount <= cap.units)
             ORDER BY queued.created_at, queued.intent_id LIMIT {QUEUE_SAMPLE}) AS oldest) AS line
     WHERE cap.network = :network AND (cap.units IS NULL OR used.spent + line.total <= cap.units)
@@ -133,17 +134,13 @@ WITH RECURSIVE of_network AS (
     SELECT intent_id FROM outflow_pass WHERE network = :network AND NOT is_used
     UNION
     SELECT line.intent_id FROM of_network CROSS JOIN LATERAL (
-        SELECT queued.intent_id FROM outflow_queue AS queued
-        JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
-            AND NOT {SOURCE_STOPPED}
+        SELECT queued.intent_id FROM outflow_queue AS queued {_PAYABLE}
         WHERE queued.network = :network AND queued.token = of_network.token
             AND queued.cap_id IS NULL AND NOT queued.is_too_large
         ORDER BY queued.created_at, queued.intent_id LIMIT {QUEUE_SAMPLE}) AS line
     UNION
     SELECT line.intent_id FROM of_too_large CROSS JOIN LATERAL (
-        SELECT queued.intent_id FROM outflow_queue AS queued
-        JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
-            AND NOT {SOURCE_STOPPED}
+        SELECT queued.intent_id FROM outflow_queue AS queued {_PAYABLE}
         WHERE queued.network = :network AND queued.token = of_too_large.token
             AND queued.cap_id IS NULL AND queued.is_too_large
         ORDER BY queued.amount, queued.intent_id LIMIT {TOO_LARGE_LENGTH}) AS line

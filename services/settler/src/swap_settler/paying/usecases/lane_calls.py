@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,12 +16,10 @@ from swap_chains.evm.codec import Payment as TreasuryPayment
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
 from swap_chains.ports import Call
 from swap_settler.paying.decide.lane import (
-    BATCH_BASE_GAS,
     NO_OP_GAS,
     RELAY_GAS,
     GasUnits,
     Group,
-    with_margin,
 )
 
 VIEW_GAS: Final = 100_000
@@ -38,24 +35,21 @@ class LaneCalls:
 
     def paying(self, group: Group) -> Call:
         """Return the call for what a slot carries: all of one sort."""
-        relay = group[0]
-        if relay.sweep_of is not None:
-            return self.sweeping([Sweep(p.sweep_of or 0, p.token) for p in group])
-        if relay.call_data is not None:
-            return Call(relay.to_address, value=0, data=relay.call_data, gas_limit=RELAY_GAS)
+        first = group[0]
+        if first.sweep_of is not None:
+            return self._sweeping(group)
+        if first.call_data is not None:
+            return Call(first.to_address, value=0, data=first.call_data, gas_limit=RELAY_GAS)
         payments = [TreasuryPayment(p.paid_id, p.token, p.to_address, p.base_units) for p in group]
         data = encode_pay(payments[0]) if len(payments) == 1 else encode_pay_batch(payments)
         gas_limit = self.gas.of(group, native=self.native)
         return Call(to=self.treasury, value=0, data=data, gas_limit=gas_limit)
 
-    def sweeping(self, sweeps: Sequence[Sweep]) -> Call:
+    def _sweeping(self, group: Group) -> Call:
         assert self.factory is not None, "a network without deposit addresses sweeps none"
-        units = sum(
-            self.gas.sweep_native if sweep.token == self.native else self.gas.sweep_erc20
-            for sweep in sweeps
-        )
-        gas_limit = BATCH_BASE_GAS + with_margin(units)
-        return Call(self.factory, value=0, data=encode_sweep(sweeps), gas_limit=gas_limit)
+        data = encode_sweep([Sweep(sweep.sweep_of or 0, sweep.token) for sweep in group])
+        gas_limit = self.gas.of(group, native=self.native)
+        return Call(self.factory, value=0, data=data, gas_limit=gas_limit)
 
     def available(self, token: str) -> Call:
         """Ask what the Treasury would pay of a token now."""
