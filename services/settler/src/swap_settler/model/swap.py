@@ -211,6 +211,14 @@ class Refuel:
     charged_base_units: int  # source
     usd_e18: int
 
+    @classmethod
+    def of(cls, quote: Mapping[str, str | None]) -> Refuel | None:
+        base_units, charged = quote["refuel_base_units"], quote["refuel_in_source_base_units"]
+        usd_e18 = quote["destination_native_usd_e18"]
+        if base_units is None or charged is None or usd_e18 is None:
+            return None
+        return cls(int(base_units), int(charged), int(usd_e18))
+
 
 @dataclass(frozen=True, slots=True)
 class QuoteTerms:
@@ -231,6 +239,25 @@ class QuoteTerms:
     revision: int = 0
     last_requoted_at: datetime | None = None
     locked_at: datetime | None = None
+
+    @classmethod
+    def of(cls, document: str, *, expires_at: datetime) -> QuoteTerms:
+        """Return the terms of a quote that nothing was decided about yet."""
+        quote = json.loads(document)
+        return cls(
+            document=document,
+            requested_base_units=int(quote["requested_base_units"]),
+            payout_base_units=int(quote["receive_base_units"]),
+            min_payout_base_units=int(quote["min_receive_base_units"]),
+            fee_base_units=int(quote["total_fee_base_units"]),
+            slippage_ppm=int(quote["slippage_ppm"]),
+            source_usd_e18=int(quote["source_usd_e18"]),
+            destination_usd_e18=int(quote["destination_usd_e18"]),
+            source_native_usd_e18=int(quote["source_native_usd_e18"]),
+            expires_at=expires_at,
+            refuel=Refuel.of(quote),
+            spent_on_refuel=_spent_on_refuel(quote),
+        )
 
     @property
     def swapped_base_units(self) -> int:
@@ -257,6 +284,12 @@ class QuoteTerms:
         document = json.loads(self.document) | {"refuel_base_units": None}
         spent = self.requested_base_units - self.swapped_base_units
         return replace(self, document=json.dumps(document), refuel=None, spent_on_refuel=spent)
+
+
+def _spent_on_refuel(quote: Mapping[str, str | None]) -> int:
+    """A refuel that was bought and cannot be sent has a price, and no amount."""
+    charged = quote["refuel_in_source_base_units"]
+    return int(charged) if charged is not None and quote["refuel_base_units"] is None else 0
 
 
 @dataclass(frozen=True, slots=True)

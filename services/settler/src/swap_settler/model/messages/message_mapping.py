@@ -26,7 +26,6 @@ from swap_settler.model.swap import (
     Leg,
     Method,
     QuoteTerms,
-    Refuel,
     Swap,
     Terms,
 )
@@ -89,29 +88,7 @@ def to_swap(body: SwapRequested, *, at: datetime) -> Swap:
 
 
 def to_quote_terms(quote: Quote, *, expires_at: datetime) -> QuoteTerms:
-    return QuoteTerms(
-        document=quote.model_dump_json(),
-        requested_base_units=int(quote.requested_base_units),
-        payout_base_units=int(quote.receive_base_units),
-        min_payout_base_units=int(quote.min_receive_base_units),
-        fee_base_units=int(quote.total_fee_base_units),
-        slippage_ppm=quote.slippage_ppm,
-        source_usd_e18=int(quote.source_usd_e18),
-        destination_usd_e18=int(quote.destination_usd_e18),
-        source_native_usd_e18=int(quote.source_native_usd_e18),
-        expires_at=expires_at,
-        refuel=_refuel(quote),
-    )
-
-
-def _refuel(quote: Quote) -> Refuel | None:
-    if quote.refuel_base_units is None or quote.refuel_in_source_base_units is None:
-        return None
-    return Refuel(
-        base_units=int(quote.refuel_base_units),
-        charged_base_units=int(quote.refuel_in_source_base_units),
-        usd_e18=int(quote.destination_native_usd_e18),
-    )
+    return QuoteTerms.of(quote.model_dump_json(), expires_at=expires_at)
 
 
 class MessageMapper:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -27,7 +27,6 @@ from swap_settler.model.swap import (
     IntentState,
     Method,
     QuoteTerms,
-    Refuel,
     Swap,
     Terms,
 )
@@ -72,38 +71,12 @@ def _to_terms(row: Row) -> Terms:
 
 
 def _to_quote(row: Row) -> QuoteTerms:
-    quote = json.loads(row.quote)
-    return QuoteTerms(
-        document=row.quote,
-        requested_base_units=int(quote["requested_base_units"]),
-        payout_base_units=int(quote["receive_base_units"]),
-        min_payout_base_units=int(quote["min_receive_base_units"]),
-        fee_base_units=int(quote["total_fee_base_units"]),
-        slippage_ppm=int(quote["slippage_ppm"]),
-        source_usd_e18=int(quote["source_usd_e18"]),
-        destination_usd_e18=int(quote["destination_usd_e18"]),
-        source_native_usd_e18=int(quote["source_native_usd_e18"]),
-        expires_at=row.quote_expires_at,
-        refuel=_to_refuel(quote),
-        spent_on_refuel=_spent_on_refuel(quote),
+    return replace(
+        QuoteTerms.of(row.quote, expires_at=row.quote_expires_at),
         revision=row.quote_revision,
         last_requoted_at=row.last_requoted_at,
         locked_at=row.quote_locked_at,
     )
-
-
-def _to_refuel(quote: Mapping[str, str | None]) -> Refuel | None:
-    base_units, charged = quote["refuel_base_units"], quote["refuel_in_source_base_units"]
-    usd_e18 = quote["destination_native_usd_e18"]
-    if base_units is None or charged is None or usd_e18 is None:
-        return None
-    return Refuel(int(base_units), int(charged), int(usd_e18))
-
-
-def _spent_on_refuel(quote: Mapping[str, str | None]) -> int:
-    """A refuel that was bought and cannot be sent has a price, and no amount."""
-    charged = quote["refuel_in_source_base_units"]
-    return int(charged) if charged is not None and quote["refuel_base_units"] is None else 0
 
 
 def fields_of(row: Row, *amounts: str) -> dict[str, Any]:
