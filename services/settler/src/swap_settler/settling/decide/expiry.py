@@ -8,7 +8,7 @@ from datetime import datetime
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.settled import changes_of
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Swap
 from swap_settler.settling.decide.main_leg import refund_or_fail
 
@@ -31,4 +31,4 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
         done = refund_or_fail(due, FailReason.RECEIVED_LESS, at)
         return changes_of(swap, done, ChangeCause.DEADLINE_PASSED)
     expired = replace(due.with_trigger(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
-    return Changes(swap=expired, previous_status=swap.status, cause=ChangeCause.DEADLINE_PASSED)
+    return changes_of(swap, SettledStep(expired), ChangeCause.DEADLINE_PASSED)

@@ -77,13 +77,8 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     if leg is not None:
         entries.insert(0, ledger.unclaimed(with_refund, on_leg, leg))
     entries.append(ledger.payout_reserved(with_refund, refund))
-    return Changes(
-        swap=with_refund,
-        previous_status=swap.status,
-        cause=ChangeCause.REFUND_STARTED,
-        intents=(refund,),
-        ledger=tuple(entries),
-    )
+    started = SettledStep(with_refund, (refund,), tuple(entries))
+    return changes_of(swap, started, ChangeCause.REFUND_STARTED)
 
 
 def has_address(swap: Swap) -> bool:
@@ -117,12 +112,7 @@ def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Cha
     if leg is not None:
         return NOTHING
     done = fail(updated_swap, FailReason.REFUND_BELOW_COST, at)
-    return Changes(
-        swap=done.swap,
-        previous_status=swap.status,
-        cause=ChangeCause.REFUND_BELOW_COST,
-        ledger=done.entries,
-    )
+    return changes_of(swap, done, ChangeCause.REFUND_BELOW_COST)
 
 
 def released(swap: Swap, intent: Intent) -> SettledStep:

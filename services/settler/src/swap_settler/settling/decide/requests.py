@@ -9,6 +9,7 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Leg, Swap
 from swap_settler.model.targets import DepositTarget
 
@@ -32,18 +33,9 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
     held = updated_swap.refundable_base_units
     # Money that screening rejected is released by an operator, not by an address.
     is_kept = swap.fail_reason is FailReason.REJECTED_BY_POLICY
-    if swap.status is not Status.FAILED or is_kept or not held or swap.claim(None):
-        return Changes(
-            swap=updated_swap,
-            previous_status=swap.status,
-            cause=ChangeCause.REFUND_ADDRESS_SET,
-            refunds_due=tuple(due),
-        )
-    pending = replace(updated_swap.with_trigger(Trigger.REFUND_ADDRESS_SET), closed_at=None)
-    return Changes(
-        swap=pending,
-        previous_status=swap.status,
-        cause=ChangeCause.REFUND_ADDRESS_SET,
-        ledger=(ledger.unclaimed(pending, held),),
-        refunds_due=(None, *due),
-    )
+    done = SettledStep(updated_swap, refunds_due=tuple(due))
+    if swap.status is Status.FAILED and not is_kept and held and not swap.claim(None):
+        pending = replace(updated_swap.with_trigger(Trigger.REFUND_ADDRESS_SET), closed_at=None)
+        entries = (ledger.unclaimed(pending, held),)
+        done = SettledStep(pending, entries=entries, refunds_due=(None, *due))
+    return changes_of(swap, done, ChangeCause.REFUND_ADDRESS_SET)
