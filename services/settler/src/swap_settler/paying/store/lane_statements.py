@@ -6,6 +6,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped_or_silent
 from swap_settler.model.store.holds import HELD, UNFENCED
 from swap_settler.model.store.statements import HALT_REASONS_MAX, IS_PAID_EXTERNALLY
+from swap_settler.model.store.table_columns import Columns
 
 # Of payments that were alone in their transactions.
 RECIPIENT_REVERTS: Final = """
@@ -239,15 +240,12 @@ WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {HELD}
 ORDER BY intent.id FOR UPDATE OF intent
 """)
-ADD_ATTEMPTS: Final = sql("""
-INSERT INTO attempt (transaction_hash, network, signer, nonce, raw, max_fee_per_gas,
-                     max_priority_fee_per_gas, is_cancel, signed_at)
-SELECT transaction_hash, :network, :signer, nonce, raw, max_fee_per_gas,
-       max_priority_fee_per_gas, is_cancel, now()
-FROM unnest(CAST(:transaction_hash AS text[]), CAST(:nonce AS bigint[]), CAST(:raw AS bytea[]),
-            CAST(:max_fee_per_gas AS numeric[]), CAST(:max_priority_fee_per_gas AS numeric[]),
-            CAST(:is_cancel AS boolean[]))
-     AS new(transaction_hash, nonce, raw, max_fee_per_gas, max_priority_fee_per_gas, is_cancel)
+ATTEMPT_COLUMNS: Final = Columns("""
+    transaction_hash text, nonce bigint, raw bytea, max_fee_per_gas numeric,
+    max_priority_fee_per_gas numeric, is_cancel boolean""")
+ADD_ATTEMPTS: Final = sql(f"""
+INSERT INTO attempt ({ATTEMPT_COLUMNS.names}, network, signer, signed_at)
+SELECT *, :network, :signer, now() FROM {ATTEMPT_COLUMNS.arrays}
 ON CONFLICT (transaction_hash) DO NOTHING
 """)
 MARK_SENT: Final = sql("""

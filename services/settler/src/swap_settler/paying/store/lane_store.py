@@ -402,11 +402,9 @@ def _open_slot(row: Row, payments: Group) -> OpenSlot:
 
 
 def _attempt_row(attempt: Attempt) -> Mapping[str, object]:
-    return {
-        "transaction_hash": attempt.transaction.transaction_hash,
-        "nonce": attempt.transaction.nonce,
-        "raw": attempt.transaction.raw,
-        "max_fee_per_gas": str(attempt.fees.max_fee_per_gas),
-        "max_priority_fee_per_gas": str(attempt.fees.max_priority_fee_per_gas),
-        "is_cancel": attempt.is_cancel,
-    }
+    return statements.ATTEMPT_COLUMNS.row(
+        attempt.transaction,
+        max_fee_per_gas=str(attempt.fees.max_fee_per_gas),
+        max_priority_fee_per_gas=str(attempt.fees.max_priority_fee_per_gas),
+        is_cancel=attempt.is_cancel,
+    )
