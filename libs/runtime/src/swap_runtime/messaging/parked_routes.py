@@ -24,7 +24,7 @@ from swap_runtime.operators.paging import (
     read_place,
     read_query_number,
 )
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
 
 _LIST: Final = """
@@ -115,14 +115,12 @@ class ParkedRoutes:
             "limit": limit,
         }
         statement = LIST_STANDING if state is None else LIST
-        async with reading(self._engine) as connection:
-            return [_shown(row) for row in await connection.execute(statement, values)]
+        return [_shown(row) for row in await read_alone(self._engine, statement, values)]
 
     async def find_parked(self, parked_id: int) -> dict[str, object] | None:
         """Return one message, whatever its state."""
         values = {"id": parked_id}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND, values)).one_or_none()
+        row = (await read_alone(self._engine, FIND, values)).one_or_none()
         return None if row is None else _shown(row)
 
     async def release(self, parked_id: int) -> bool:

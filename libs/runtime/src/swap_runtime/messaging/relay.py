@@ -12,7 +12,7 @@ import structlog
 
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Unavailable
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.leases import TERM, Lease
 from swap_runtime.postgres.sql import Row, sql
 from swap_runtime.telemetry import tracing
@@ -119,8 +119,7 @@ class Relay:
         """Publish the oldest waiting rows and return how many: 0 while another has the lease."""
         if not await self._lease.acquire():
             return 0
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(NEXT_BATCH, {"limit": self._batch_size})
+        rows = await read_alone(self._engine, NEXT_BATCH, {"limit": self._batch_size})
         if rows:
             crashpoint("relay.before_publish")
             # Half the term: a batch that hangs must end before another process may send.

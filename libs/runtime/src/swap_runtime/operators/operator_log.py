@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 
 from swap_runtime.operators.identities import Operator
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.database import Engine, Transaction, read_alone, transaction
 from swap_runtime.postgres.sql import Row, sql
 
 LISTED_MAX: Final = 500
@@ -130,8 +130,7 @@ class OperatorLog:
         :param before: only rows with a lower id.
         """
         values = {"before": before, "limit": min(limit, LISTED_MAX)}
-        async with reading(self._engine) as connection:
-            return [_shown(row) for row in await connection.execute(LIST, values)]
+        return [_shown(row) for row in await read_alone(self._engine, LIST, values)]
 
 
 def without_secrets(value: Any) -> Any:

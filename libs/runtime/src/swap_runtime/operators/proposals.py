@@ -13,7 +13,7 @@ import orjson
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.operator_log import INSERT, LoggedOrder, Outcome
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.database import Engine, Transaction, read_alone, transaction
 from swap_runtime.postgres.sql import Row, sql
 
 COLUMNS: Final = """
@@ -101,8 +101,7 @@ class Proposals:
             logged.logged_in = connection
 
     async def find(self, id: UUID) -> Proposal | None:
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND, {"id": id})).one_or_none()
+        row = (await read_alone(self._engine, FIND, {"id": id})).one_or_none()
         return None if row is None else _to_proposal(row)
 
     async def list_open(
@@ -119,8 +118,7 @@ class Proposals:
             "after_id": FIRST_ID if after is None else after.id,
             "limit": limit,
         }
-        async with reading(self._engine) as connection:
-            return [_to_proposal(row) for row in await connection.execute(LIST_OPEN, values)]
+        return [_to_proposal(row) for row in await read_alone(self._engine, LIST_OPEN, values)]
 
     async def reject(self, id: UUID, logged: LoggedOrder) -> None:
         """

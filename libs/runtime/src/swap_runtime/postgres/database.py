@@ -290,6 +290,17 @@ async def reading(engine: Engine) -> AsyncIterator[Connection]:
             yield connection
 
 
+async def read_alone(
+    engine: Engine, statement: Statement, values: Mapping[str, Any] | None = None
+) -> Rows:
+    """Run one statement that only reads, as `reading` does, and return all of its rows.
+
+    :raises Unavailable: when Postgres is away.
+    """
+    async with reading(engine) as connection:
+        return await connection.execute(statement, values)
+
+
 async def execute_alone(
     engine: Engine,
     statement: Statement,

@@ -8,7 +8,7 @@ from datetime import datetime
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.rows import to_tracked
 from swap_chain_watcher.domain.movements import TrackedMovement
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone, reading
 
 
 class PostgresRises:
@@ -22,8 +22,7 @@ class PostgresRises:
     ) -> Sequence[TrackedMovement]:
         """Return those in blocks of this time or later, the newest first."""
         values = {"network": network, "limit": limit}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.RISES_WITHOUT_TRANSACTION, values)
+        rows = await read_alone(self._engine, statements.RISES_WITHOUT_TRANSACTION, values)
         return [to_tracked(row) for row in rows if row.block_time >= since]
 
     async def hinted(self, network: str, *, limit: int) -> Sequence[str]:

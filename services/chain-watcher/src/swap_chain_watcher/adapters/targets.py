@@ -7,7 +7,7 @@ from datetime import datetime
 
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.domain.deposit_addresses import DueAddresses, Target
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 
 
 class PostgresTargets:
@@ -19,15 +19,13 @@ class PostgresTargets:
     async def new(self, network: str, *, limit: int) -> Sequence[Target]:
         """Return the addresses that wait to be taken up."""
         values = {"network": network, "limit": limit}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.NEW_TARGETS, values)
+        rows = await read_alone(self._engine, statements.NEW_TARGETS, values)
         return [Target(row.network, row.address, row.since) for row in rows]
 
     async def list_active(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
         """Return the followed addresses with their positions, from behind a position on."""
         values = {"network": network, "after": after}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.ACTIVE_TARGETS, values)
+        rows = await read_alone(self._engine, statements.ACTIVE_TARGETS, values)
         return [(row.position, row.address) for row in rows]
 
     async def load_due(
@@ -51,8 +49,7 @@ class PostgresTargets:
             "old_before": old_before,
             "old_max": old_max,
         }
-        async with reading(self._engine) as connection:
-            rows = list(await connection.execute(statements.DUE_ADDRESSES, values))
+        rows = list(await read_alone(self._engine, statements.DUE_ADDRESSES, values))
         young = [row for row in rows if row.age == "young"]
         return DueAddresses(
             young=tuple(row.address for row in young),

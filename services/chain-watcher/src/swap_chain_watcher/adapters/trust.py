@@ -9,7 +9,7 @@ from swap_chain_watcher.adapters import evidence_statements as statements
 from swap_chain_watcher.domain.evidence import Exposure, WithheldDeposits
 from swap_chain_watcher.domain.policy import Policy
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 
 
 class PostgresTrust:
@@ -36,16 +36,14 @@ class PostgresTrust:
                 connection.post(statements.SET_CAPS, {"span": caps.span, **columns(rows)})
 
     async def exposures(self) -> Sequence[Exposure]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.EXPOSURES)
+        rows = await read_alone(self._engine, statements.EXPOSURES)
         return [
             Exposure(r.network, r.token, int(r.cap_base_units), int(r.used_base_units))
             for r in rows
         ]
 
     async def list_withheld(self) -> Sequence[WithheldDeposits]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.WITHHELD)
+        rows = await read_alone(self._engine, statements.WITHHELD)
         return [
             WithheldDeposits(r.network, r.deposits, timedelta(seconds=int(r.seconds))) for r in rows
         ]

@@ -16,6 +16,7 @@ from swap_runtime.postgres.database import (
     Connection,
     Engine,
     execute_alone,
+    read_alone,
     reading,
     transaction,
 )
@@ -67,15 +68,13 @@ class PostgresWatches:
     async def find_nearest_block(self, network: str, number: int) -> Block | None:
         """Return the highest stored canonical block at or below a number."""
         values = {"network": network, "number": number}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.NEAREST_BLOCK, values)).one_or_none()
+        row = (await read_alone(self._engine, statements.NEAREST_BLOCK, values)).one_or_none()
         return None if row is None else to_block(row)
 
     async def find_one_provider_end(self, network: str, *, after: int, upto: int) -> Block | None:
         """Return the last stored block of the first run that one provider reported."""
         values = {"network": network, "after": after, "upto": upto}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.ONE_PROVIDER, values)).one_or_none()
+        row = (await read_alone(self._engine, statements.ONE_PROVIDER, values)).one_or_none()
         return None if row is None else replace(to_block(row), provider=row.provider)
 
     async def find_unchecked(
@@ -86,8 +85,7 @@ class PostgresWatches:
         With `is_halted`, only while it is.
         """
         values = {"network": network, "is_halted": is_halted}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.UNCHECKED_RANGE, values)).one_or_none()
+        row = (await read_alone(self._engine, statements.UNCHECKED_RANGE, values)).one_or_none()
         return None if row is None else UncheckedRange(row.checked_number, row.finalized_number)
 
     async def list_unverified(
@@ -95,14 +93,12 @@ class PostgresWatches:
     ) -> Sequence[Unverified]:
         """Return movements behind a place that need a second provider, oldest first."""
         values = {"network": network, **_behind(after), "limit": limit}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(evidence_statements.TO_VERIFY, values)
+        rows = await read_alone(self._engine, evidence_statements.TO_VERIFY, values)
         return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
 
     async def checked(self, network: str) -> Block | None:
         """Return the last block up to which final blocks were read twice."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.CHECKED_BLOCK, {"network": network})
+        rows = await read_alone(self._engine, statements.CHECKED_BLOCK, {"network": network})
         row = rows.one_or_none()
         return None if row is None else to_block(row)
 
@@ -111,8 +107,7 @@ class PostgresWatches:
     ) -> Sequence[Movement]:
         """Return rises of coins up to a block that one provider has reported, oldest first."""
         values = {"network": network, **_behind(after), "upto": upto, "limit": limit}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, values)
+        rows = await read_alone(self._engine, evidence_statements.UNVERIFIED_RISES, values)
         return [to_tracked(row).movement for row in rows]
 
     async def list_logs(
@@ -123,15 +118,13 @@ class PostgresWatches:
         Reverted ones are included; rises of coins, which are in no log, are not.
         """
         values = {"network": network, "transaction_hashes": sorted(transaction_hashes)}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.PUBLISHED_LOGS, values)
+        rows = await read_alone(self._engine, statements.PUBLISHED_LOGS, values)
         return [to_tracked(row) for row in rows]
 
     async def find_halt(self, network: str) -> Halt | None:
-        async with reading(self._engine) as connection:
-            row = (
-                await connection.execute(statements.FIND_HALT, {"network": network})
-            ).one_or_none()
+        row = (
+            await read_alone(self._engine, statements.FIND_HALT, {"network": network})
+        ).one_or_none()
         return None if row is None else to_halt(row)
 
     async def halt(self, halt: Halt) -> None:
@@ -186,8 +179,7 @@ class PostgresWatches:
         return bool(await connection.scalar(self._is_read, values))
 
     async def list_positions(self) -> Sequence[WatchPosition]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.POSITIONS)
+        rows = await read_alone(self._engine, statements.POSITIONS)
         return tuple(to_position(row) for row in rows)
 
 

@@ -17,7 +17,7 @@ from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.database import Engine, Transaction, read_alone, transaction
 from swap_runtime.sealing import Sealing, Unreadable
 
 SECRETS: Final = ("secret", "previous_secret", "earlier_secret")
@@ -45,14 +45,12 @@ class PostgresEndpoints:
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
         is_one = app_id is not None
         statement = statements.ENDPOINTS_OF_APP if is_one else statements.ENDPOINTS
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statement, {"app_id": app_id})
-            return [to_endpoint(row) for row in rows]
+        rows = await read_alone(self._engine, statement, {"app_id": app_id})
+        return [to_endpoint(row) for row in rows]
 
     async def find(self, endpoint_id: UUID) -> Endpoint | None:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.ENDPOINT, {"id": endpoint_id})
-            row = rows.one_or_none()
+        rows = await read_alone(self._engine, statements.ENDPOINT, {"id": endpoint_id})
+        row = rows.one_or_none()
         return None if row is None else to_endpoint(row)
 
     async def rotate(
@@ -157,9 +155,8 @@ class PostgresEndpoints:
 
     async def count_secrets(self) -> Mapping[SecretStorage, int]:
         count: Counter[SecretStorage] = Counter()
-        async with reading(self._engine) as connection:
-            for row in await connection.execute(statements.SECRETS_BY_KEY):
-                count[self._storage_of(row.key_id)] += row.number
+        for row in await read_alone(self._engine, statements.SECRETS_BY_KEY):
+            count[self._storage_of(row.key_id)] += row.number
         return {storage: count[storage] for storage in SecretStorage}
 
     def _storage_of(self, key_id: str) -> SecretStorage:

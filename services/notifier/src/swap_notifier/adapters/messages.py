@@ -12,7 +12,7 @@ from swap_notifier.domain.events import TEST
 from swap_notifier.domain.listing import Listed, Place, Window
 from swap_notifier.domain.queue import QueueState
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone, reading, transaction
 from swap_runtime.postgres.sql import Row, Statement
 
 COUNTED_MAX: Final = 10_000
@@ -30,9 +30,8 @@ class PostgresMessages:
         :param app_id: their app; None for an operator.
         """
         values = {"swap_id": swap_id, "app_id": app_id}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.MESSAGES_OF_SWAP, values)
-            return [row._asdict() for row in rows]
+        rows = await read_alone(self._engine, statements.MESSAGES_OF_SWAP, values)
+        return [row._asdict() for row in rows]
 
     async def list_of_endpoint(
         self,
@@ -92,9 +91,8 @@ class PostgresMessages:
 
     async def find(self, message_id: str) -> Mapping[str, Any] | None:
         """Return one with its body and its latest attempts: headers and bodies of both sides."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.MESSAGE, {"id": message_id})
-            row = rows.one_or_none()
+        rows = await read_alone(self._engine, statements.MESSAGE, {"id": message_id})
+        row = rows.one_or_none()
         return None if row is None else row._asdict()
 
     async def add_test(
