@@ -31,7 +31,6 @@ from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.choose_events import ChooseEvents
-from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
@@ -69,6 +68,8 @@ def a_notifier(engine: Engine) -> Starlette:
         Routes(),
     )
     EndpointRoutes(
+        endpoints=endpoints,
+        messages=messages,
         add_endpoint=AddEndpoint(
             endpoints,
             SystemNames(),
@@ -83,7 +84,6 @@ def a_notifier(engine: Engine) -> Starlette:
         switch_endpoints=SwitchEndpoints(endpoints, clock=clock),
         replay_messages=ReplayMessages(messages, clock=clock),
         send_test=SendTest(messages, lambda _: b"{}", asset=ETH, clock=clock, new_id=uuid4),
-        list_sent=ListSent(endpoints, messages),
     ).add_to(routes)  # type: ignore[arg-type]  # it needs no more of a service
     return Starlette(routes=routes.routes)
 

@@ -35,7 +35,6 @@ from swap_notifier.usecases.create_messages import CreateMessages, Render
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
-from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.measure_queue import MeasureQueue
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
@@ -152,6 +151,8 @@ def _administer(
         "check-clock", CLOCK_INTERVAL, CheckClock(DatabaseClock(service.engine), clock=clock)
     )
     EndpointRoutes(
+        endpoints=endpoints,
+        messages=messages,
         add_endpoint=AddEndpoint(
             endpoints,
             SystemNames(),
@@ -168,7 +169,6 @@ def _administer(
         send_test=SendTest(
             messages, render, asset=_any_asset(catalogue), clock=clock, new_id=uuid4
         ),
-        list_sent=ListSent(endpoints, messages),
     ).add_to(service)
 
 

@@ -12,7 +12,6 @@ from services.notifier.tests.process_parts import Notifier
 from services.notifier.tests.sink import Sink
 from swap_notifier.domain.endpoints import LISTENER_URL
 from swap_notifier.domain.listing import Window
-from swap_notifier.usecases.list_sent import ListSent
 
 pytestmark = pytest.mark.connected
 SECOND = timedelta(seconds=1)
@@ -70,10 +69,10 @@ class TestOldestFirst:
         await notifier.consume(
             a_swap(app_id=listener.app_id, sequence=0, changed_at=notifier.now),
         )
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
         parts = [
-            await listed.of_endpoint(
+            await listed.list_of_endpoint(
                 listener.id,
                 Window(2, offset),
                 since=NOW,
@@ -90,9 +89,9 @@ class TestOldestFirst:
     async def test_leaves_out_what_waits(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
         await notifier.consume(a_swap(app_id=endpoint.app_id))
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
-        part = await listed.of_endpoint(
+        part = await listed.list_of_endpoint(
             endpoint.id, Window(2, 0), since=NOW, undelivered_only=False, oldest_first=True
         )
 

@@ -15,10 +15,10 @@ from services.notifier.tests.process_parts import DAY, KEEP, Notifier
 from services.notifier.tests.sink import Sink, answering
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue_document import catalogue_from
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.app import renderer
 from swap_notifier.domain.listing import Listed, Place, Window
 from swap_notifier.domain.windows import Windows
-from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.send_test import SendTest
 from swap_runtime.public_catalogue import public_catalogue
 
@@ -30,14 +30,14 @@ def a_catalogue() -> PublicCatalogue:
 
 
 async def shown(
-    listed: ListSent,
+    listed: PostgresMessages,
     endpoint_id: UUID,
     *,
     undelivered_only: bool = False,
     limit: int = 100,
     offset: int = 0,
 ) -> Listed:
-    part = await listed.of_endpoint(
+    part = await listed.list_of_endpoint(
         endpoint_id, Window(limit, offset), since=NOW, undelivered_only=undelivered_only
     )
     assert part is not None
@@ -170,7 +170,7 @@ class TestAttemptLog:
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
         async with notifier.delivering():
             await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=1))
@@ -182,7 +182,7 @@ class TestAttemptLog:
 
         ended = await shown(listed, endpoint.id)
         undelivered = await shown(listed, endpoint.id, undelivered_only=True)
-        message = await listed.message(row.id)
+        message = await listed.find(row.id)
         assert message is not None
         first, second = message["log"]
         assert first["request_headers"]["webhook-id"] == row.id
@@ -199,7 +199,7 @@ class TestAttemptLog:
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
         async with notifier.delivering():
             for sequence in (1, 2):
                 await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=sequence))
@@ -210,11 +210,11 @@ class TestAttemptLog:
         async def bodies(**filters: Any) -> list[int]:
             found = []
             wanted: dict[str, Any] = {"since": NOW, "undelivered_only": False, **filters}
-            first = await listed.of_endpoint(endpoint.id, Window(1, 0), **wanted)
+            first = await listed.list_of_endpoint(endpoint.id, Window(1, 0), **wanted)
             while first is not None:
                 found += [row["sequence"] for row in first.messages]
                 after = None if first.next is None else Place.from_text(first.next)
-                first = after and await listed.of_endpoint(
+                first = after and await listed.list_of_endpoint(
                     endpoint.id, Window(1, 0, after), **wanted
                 )
             return found
@@ -233,7 +233,7 @@ class TestAttemptLog:
         self, notifier: Notifier, sink: Sink, *, oldest_first: bool
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
         async with notifier.delivering():
             for sequence in range(1, 6):
                 await notifier.consume(
@@ -247,7 +247,7 @@ class TestAttemptLog:
             )
 
         async def part(limit: int, after: Place | None) -> Listed:
-            found = await listed.of_endpoint(
+            found = await listed.list_of_endpoint(
                 endpoint.id,
                 Window(limit, 0, after),
                 since=NOW,
@@ -294,10 +294,13 @@ class TestAttemptLog:
             Place.from_text(replace(place, **changed).to_text())
 
     async def test_serves_no_other_endpoint(self, notifier: Notifier) -> None:
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
         window = Window(limit=1, offset=0)
-        assert await listed.of_endpoint(uuid4(), window, since=NOW, undelivered_only=False) is None
+        assert (
+            await listed.list_of_endpoint(uuid4(), window, since=NOW, undelivered_only=False)
+            is None
+        )
 
 
 class TestMessagesOfSwaps:
@@ -305,13 +308,13 @@ class TestMessagesOfSwaps:
         endpoint = await notifier.endpoint("http://a.example")
         swap = a_swap(app_id=endpoint.app_id)
         await notifier.consume(swap)
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
-        own = await listed.of_swap(swap.swap_id, app_id=endpoint.app_id)
+        own = await listed.list_of_swap(swap.swap_id, app_id=endpoint.app_id)
 
         assert [message["swap_id"] for message in own] == [swap.swap_id]
-        assert await listed.of_swap(swap.swap_id, app_id=None) == own
-        assert await listed.of_swap(swap.swap_id, app_id=uuid4()) == []
+        assert await listed.list_of_swap(swap.swap_id, app_id=None) == own
+        assert await listed.list_of_swap(swap.swap_id, app_id=uuid4()) == []
 
 
 class TestFirstDelivery:
@@ -341,7 +344,7 @@ class TestPages:
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
         await notifier.consume(a_swap(app_id=endpoint.app_id))
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
         [waiting] = (await shown(listed, endpoint.id)).messages
         await notifier.claim_and_die(seconds=30)
@@ -366,7 +369,7 @@ class TestPages:
             notifier.now += timedelta(seconds=1)
             changed = a_swap(app_id=endpoint.app_id, changed_at=notifier.now)
             await notifier.consume(changed)
-        listed = ListSent(notifier.endpoints, notifier.messages)
+        listed = notifier.messages
 
         parts = [await shown(listed, endpoint.id, limit=3, offset=at) for at in (0, 3, 6, 9)]
 

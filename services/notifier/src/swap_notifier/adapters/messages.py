@@ -43,8 +43,10 @@ class PostgresMessages:
         undelivered_only: bool,
         delivered_only: bool = False,
         oldest_first: bool = False,
-    ) -> Listed:
+    ) -> Listed | None:
         """Return what waits for it, by when it is due, then what ended since, newest end first.
+
+        None for an unknown endpoint.
 
         :param until: only what ended before then; what waits is left out.
         :param oldest_first: return what ended since alone, oldest end first.
@@ -63,10 +65,13 @@ class PostgresMessages:
         }
         listing, bounds = _listing_of(window, oldest_first=oldest_first)
         async with reading(self._engine) as connection:
-            rows, [(total,)] = await connection.ask(
+            endpoint, rows, [(total,)] = await connection.ask(
+                (statements.ENDPOINT, {"id": endpoint_id}),
                 (listing, {**values, **bounds}),
                 (count, {**values, "reach": COUNTED_MAX}),
             )
+        if not endpoint:
+            return None
         shown = rows[: window.limit]
         has_more = len(rows) > window.limit
         return Listed(

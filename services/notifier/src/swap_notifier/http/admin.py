@@ -5,32 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from swap_notifier.adapters.endpoints import PostgresEndpoints
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.domain.endpoints import DisabledByOperator, TooMany
 from swap_notifier.domain.listing import Place, Window
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.choose_events import ChooseEvents
-from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import By, SwitchEndpoints
+from swap_runtime.operators.admin_routes import Handler
 from swap_runtime.process.service import Service
 
 ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
 SHOWN_MAX: Final = 100
 OFFSET_MAX: Final = 10**9
 PLACE_MAX: Final = 400
+NO_ENDPOINT: Final = "no such endpoint"
+NOT_ENABLED: Final = "no such endpoint, or it is disabled"
+Form = TypeVar("Form", bound=BaseModel)
+Found = TypeVar("Found")
 
 
 def _read_place(text: str) -> Place:
@@ -103,6 +109,10 @@ class Part(Since):
         return Window(self.limit, self.offset, self.after)
 
 
+class NotThere(Exception):
+    """There is nothing of the id in the address that the order or question is about."""
+
+
 class Switching(Protocol):
     """Does something with an endpoint, if there is one."""
 
@@ -113,25 +123,30 @@ class EndpointRoutes:
     def __init__(
         self,
         *,
+        endpoints: PostgresEndpoints,
+        messages: PostgresMessages,
         add_endpoint: AddEndpoint,
         choose_events: ChooseEvents,
         rotate_secret: RotateSecret,
         switch_endpoints: SwitchEndpoints,
         replay_messages: ReplayMessages,
         send_test: SendTest,
-        list_sent: ListSent,
     ) -> None:
+        self._endpoints = endpoints
+        self._messages = messages
         self._add_endpoint = add_endpoint
         self._choose_events = choose_events
         self._rotate_secret = rotate_secret
         self._switch_endpoints = switch_endpoints
         self._replay_messages = replay_messages
         self._send_test = send_test
-        self._list_sent = list_sent
 
     def add_to(self, service: Service) -> None:
         """Add the routes; the api calls them for members, with a separate token."""
-        admin = partial(service.admin, is_for_services=True)
+
+        def admin(method: str, path: str, route: Handler, missing: str = NO_ENDPOINT) -> None:
+            service.admin(method, path, _answering(route, missing), is_for_services=True)
+
         admin("POST", "/endpoints", self._add)
         admin("GET", "/endpoints", self._list)
         admin("GET", "/endpoints/{id}", self._read)
@@ -140,65 +155,35 @@ class EndpointRoutes:
         admin("POST", "/endpoints/{id}/disable", self._disable)
         admin("POST", "/endpoints/{id}/enable", self._enable)
         admin("POST", "/endpoints/{id}/remove", self._remove)
-        admin("POST", "/endpoints/{id}/test", self._test)
-        admin("POST", "/endpoints/{id}/replay", self._replay_since)
+        admin("POST", "/endpoints/{id}/test", self._test, NOT_ENABLED)
+        admin("POST", "/endpoints/{id}/replay", self._replay_since, f"{NOT_ENABLED} or a listener")
         admin("GET", "/endpoints/{id}/messages", self._messages_of_endpoint)
         admin("GET", "/figures", self._figures)
-        admin("GET", "/messages", self._messages)
-        admin("GET", "/messages/{id}", self._message)
-        admin("POST", "/messages/{id}/replay", self._replay)
+        admin("GET", "/messages", self._messages_of_swap)
+        admin("GET", "/messages/{id}", self._message, "no such message")
+        missing = "no such message, or its endpoint is disabled"
+        admin("POST", "/messages/{id}/replay", self._replay, missing)
 
     async def _add(self, request: Request) -> Response:
-        try:
-            request_body = NewEndpoint.model_validate_json(await request.body())
-            endpoint, secret = await self._add_endpoint(
-                app_id=request_body.app_id,
-                url=request_body.url,
-                wants_updates=request_body.wants_updates,
-                wants_notices=request_body.wants_notices,
-                most=request_body.most,
-            )
-        except ValidationError as error:
-            return _invalid(error)
-        except UrlRefused as error:
-            return _error(400, str(error))
-        except TooMany:
-            return _error(409, "the app has as many endpoints as it may", reason="full")
-        except DisabledByOperator:
-            return _disabled_by_operator()
+        form = _read_form(NewEndpoint, await request.body())
+        endpoint, secret = await self._add_endpoint(**form.model_dump())
         return _json({**asdict(endpoint), "secret": secret}, status=201)
 
     async def _list(self, request: Request) -> Response:
-        text = request.query_params.get("app_id")
-        app_id = None if text is None else _uuid(text)
-        if text is not None and app_id is None:
-            return _error(400, "app_id is not an id")
-        endpoints = await self._list_sent.endpoints(app_id)
+        endpoints = await self._endpoints.list_endpoints(_query_id(request, "app_id"))
         return _json({"endpoints": [asdict(endpoint) for endpoint in endpoints]})
 
     async def _read(self, request: Request) -> Response:
-        endpoint_id = _uuid(request.path_params["id"])
-        endpoint = None if endpoint_id is None else await self._list_sent.endpoint(endpoint_id)
-        return _error(404, "no such endpoint") if endpoint is None else _json(asdict(endpoint))
+        return _json(asdict(_found(await self._endpoints.find(_endpoint_id(request)))))
 
     async def _choose(self, request: Request) -> Response:
-        try:
-            chosen = Events.model_validate_json(await request.body())
-        except ValidationError as error:
-            return _invalid(error)
-        endpoint_id = _uuid(request.path_params["id"])
-        endpoint = (
-            None
-            if endpoint_id is None
-            else await self._choose_events(endpoint_id, **chosen.model_dump())
-        )
-        return _error(404, "no such endpoint") if endpoint is None else _json(asdict(endpoint))
+        chosen = _read_form(Events, await request.body())
+        changed = await self._choose_events(_endpoint_id(request), **chosen.model_dump())
+        return _json(asdict(_found(changed)))
 
     async def _rotate(self, request: Request) -> Response:
-        endpoint_id = _uuid(request.path_params["id"])
-        secret = None if endpoint_id is None else await self._rotate_secret(endpoint_id)
-        if secret is None:
-            return _error(404, "no such endpoint")
+        endpoint_id = _endpoint_id(request)
+        secret = _found(await self._rotate_secret(endpoint_id))
         return _json({"id": endpoint_id, "secret": secret})
 
     async def _disable(self, request: Request) -> Response:
@@ -213,118 +198,128 @@ class EndpointRoutes:
     async def _switch(
         self, request: Request, switch: Switching, members: Mapping[str, bool]
     ) -> Response:
-        endpoint_id = _uuid(request.path_params["id"])
-        try:
-            by = await _by(request)
-            is_done = endpoint_id is not None and await switch(endpoint_id, by=by)
-        except ValidationError as error:
-            return _invalid(error)
-        except DisabledByOperator:
-            return _disabled_by_operator()
-        return _json({"id": endpoint_id, **members}) if is_done else _error(404, "no such endpoint")
+        by = _read_form(Switch, await request.body() or b"{}").by
+        endpoint_id = _endpoint_id(request)
+        if not await switch(endpoint_id, by=by):
+            raise NotThere
+        return _json({"id": endpoint_id, **members})
 
     async def _test(self, request: Request) -> Response:
-        endpoint_id = _uuid(request.path_params["id"])
-        message_id = None if endpoint_id is None else await self._send_test(endpoint_id)
-        if message_id is None:
-            return _error(404, "no such endpoint, or it is disabled")
+        message_id = _found(await self._send_test(_endpoint_id(request)))
         return _json({"message_id": message_id}, status=202)
 
     async def _replay_since(self, request: Request) -> Response:
-        try:
-            query = Since.model_validate_json(await request.body())
-        except ValidationError as error:
-            return _invalid(error)
-        endpoint_id = _uuid(request.path_params["id"])
-        number = (
-            None
-            if endpoint_id is None
-            else await self._replay_messages.since(
-                endpoint_id, query.since, undelivered_only=query.undelivered_only
-            )
+        query = _read_form(Since, await request.body())
+        endpoint_id = _endpoint_id(request)
+        number = await self._replay_messages.since(
+            endpoint_id, query.since, undelivered_only=query.undelivered_only
         )
-        if number is None:
-            return _error(404, "no such endpoint, or it is disabled or a listener")
-        return _json({"id": endpoint_id, "replayed": number}, status=202)
+        return _json({"id": endpoint_id, "replayed": _found(number)}, status=202)
 
     async def _messages_of_endpoint(self, request: Request) -> Response:
-        try:
-            query = Part.model_validate(dict(request.query_params))
-        except ValidationError as error:
-            return _invalid(error)
-        endpoint_id = _uuid(request.path_params["id"])
-        listed = (
-            None
-            if endpoint_id is None
-            else await self._list_sent.of_endpoint(
-                endpoint_id,
-                query.window,
-                since=query.since,
-                until=query.until,
-                undelivered_only=query.undelivered_only,
-                delivered_only=query.delivered_only,
-                oldest_first=query.oldest_first,
-            )
+        query = _read_form(Part, dict(request.query_params))
+        listed = await self._messages.list_of_endpoint(
+            _endpoint_id(request),
+            query.window,
+            since=query.since,
+            until=query.until,
+            undelivered_only=query.undelivered_only,
+            delivered_only=query.delivered_only,
+            oldest_first=query.oldest_first,
         )
-        return _error(404, "no such endpoint") if listed is None else _json(asdict(listed))
+        return _json(asdict(_found(listed)))
 
     async def _figures(self, request: Request) -> Response:
-        try:
-            query = OfApp.model_validate(dict(request.query_params))
-        except ValidationError as error:
-            return _invalid(error)
-        figures = await self._list_sent.figures(query.app_id, since=query.since)
-        return _json({"endpoints": figures})
+        query = _read_form(OfApp, dict(request.query_params))
+        return _json({"endpoints": await self._messages.count(query.app_id, since=query.since)})
 
     async def _message(self, request: Request) -> Response:
-        message = await self._list_sent.message(request.path_params["id"])
-        return _error(404, "no such message") if message is None else _json(message)
+        return _json(_found(await self._messages.find(request.path_params["id"])))
 
-    async def _messages(self, request: Request) -> Response:
-        swap_id = _uuid(request.query_params.get("swap_id", ""))
+    async def _messages_of_swap(self, request: Request) -> Response:
+        swap_id = _query_id(request, "swap_id")
         if swap_id is None:
-            return _error(400, "swap_id is not an id")
-        text = request.query_params.get("app_id")
-        app_id = None if text is None else _uuid(text)
-        if text is not None and app_id is None:
-            return _error(400, "app_id is not an id")
-        return _json({"messages": await self._list_sent.of_swap(swap_id, app_id=app_id)})
+            raise HTTPException(400, "swap_id is not an id")
+        app_id = _query_id(request, "app_id")
+        return _json({"messages": await self._messages.list_of_swap(swap_id, app_id=app_id)})
 
     async def _replay(self, request: Request) -> Response:
         message_id = request.path_params["id"]
         if not await self._replay_messages.one(message_id):
-            return _error(404, "no such message, or its endpoint is disabled")
+            raise NotThere
         return _json({"id": message_id, "is_due": True}, status=202)
 
 
-async def _by(request: Request) -> By:
-    """Return who switches; an operator by default.
+def _answering(route: Handler, missing: str) -> Handler:
+    """Let a route raise why it does nothing; return what answers that.
 
-    :raises ValidationError: for any other value.
+    :param missing: the words of a 404.
     """
-    return Switch.model_validate_json(await request.body() or b"{}").by
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await route(request)
+        except NotThere:
+            return _error(404, missing)
+        except HTTPException as error:
+            return _error(error.status_code, error.detail)
+        except UrlRefused as error:
+            return _error(400, str(error))
+        except TooMany:
+            return _error(409, "the app has as many endpoints as it may", reason="full")
+        except DisabledByOperator:
+            words = "an operator disabled it, and only an operator enables it"
+            return _error(409, words, reason="disabled")
+
+    return answered
 
 
-def _uuid(text: str) -> UUID | None:
+def _found(found: Found | None) -> Found:
+    """
+    :raises NotThere: when it is nothing.
+    """
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _endpoint_id(request: Request) -> UUID:
+    """
+    :raises NotThere: for what no endpoint has.
+    """
     try:
-        return UUID(text)
+        return UUID(request.path_params["id"])
     except ValueError:
-        return None
+        raise NotThere from None
+
+
+def _query_id(request: Request, name: str) -> UUID | None:
+    """
+    :raises HTTPException: when it is no id.
+    """
+    text = request.query_params.get(name)
+    try:
+        return None if text is None else UUID(text)
+    except ValueError:
+        raise HTTPException(400, f"{name} is not an id") from None
+
+
+def _read_form(form: type[Form], content: bytes | Mapping[str, str]) -> Form:
+    """
+    :raises HTTPException: with the member at fault.
+    """
+    try:
+        if isinstance(content, bytes):
+            return form.model_validate_json(content)
+        return form.model_validate(content)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        words = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+        raise HTTPException(400, words) from error
 
 
 def _json(content: Mapping[str, Any], *, status: int = 200) -> Response:
     return Response(orjson.dumps(content), status, media_type="application/json")
-
-
-def _invalid(error: ValidationError) -> Response:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    return _error(400, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
-
-
-def _disabled_by_operator() -> Response:
-    return _error(
-        409, "an operator disabled it, and only an operator enables it", reason="disabled"
-    )
 
 
 def _error(status: int, words: str, *, reason: str | None = None) -> Response:
