@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -48,11 +47,10 @@ from swap_chain_watcher.domain.watch import CursorMoved, Halt, NetworkHalted, No
 from swap_chains.events import BlockAdded
 from swap_domain.catalogue import NATIVE
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.messaging.outbox import add_to_outbox
+from swap_runtime.messaging.unit_of_work import ConsumerWork, UnitOfWork
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, Transaction, transaction
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import Rows, Statement
 
@@ -72,12 +70,8 @@ def verification_channel(network: str) -> str:
     return f"verify_{network}"
 
 
-class PostgresWork:
+class PostgresWork(ConsumerWork):
     """One open transaction on the watcher's schema."""
-
-    def __init__(self, connection: Transaction, consumer: str) -> None:
-        self._connection = connection
-        self._consumer = consumer
 
     async def lock_cursor(
         self,
@@ -388,10 +382,6 @@ class PostgresWork:
                 values = {**place, **more, "addresses": sorted(addresses)}
                 self._connection.post(statement, {n: values[n] for n in statement.names})
 
-    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
-        """Put the messages into the inbox and return those that were not there yet."""
-        return await mark_seen(self._connection, self._consumer, message_ids)
-
     async def add_targets(self, targets: Sequence[Target]) -> None:
         """Keep the addresses; those that are known stay as they are."""
         if targets:
@@ -512,15 +502,5 @@ def _to_context(questions: Iterable[Statement], answers: Sequence[Rows]) -> Batc
     )
 
 
-class PostgresUnitOfWork:
-    """Opens transactions on the watcher's schema."""
-
-    def __init__(self, engine: Engine, *, consumer: str) -> None:
-        self._engine = engine
-        self._consumer = consumer
-
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresWork]:
-        """Open one transaction: commit on a clean exit, roll back on any exception."""
-        async with transaction(self._engine) as connection:
-            yield PostgresWork(connection, self._consumer)
+class PostgresUnitOfWork(UnitOfWork[PostgresWork]):
+    _opens = PostgresWork

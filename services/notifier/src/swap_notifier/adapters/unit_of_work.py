@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import Change, change_row
 from swap_notifier.domain.events import UPDATED
-from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.messaging.unit_of_work import ConsumerWork, UnitOfWork
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, PostedStatement, Transaction, transaction
+from swap_runtime.postgres.database import PostedStatement, Transaction
 
 
-class PostgresWork:
+class PostgresWork(ConsumerWork):
     """One transaction of the consumer."""
 
     def __init__(self, connection: Transaction, consumer: str) -> None:
-        self._connection = connection
-        self._consumer = consumer
+        super().__init__(connection, consumer)
         self._added: list[PostedStatement] = []
 
     @property
     def created(self) -> int:
         """How many messages are new, known once the transaction is over."""
         return sum(posted.changed for posted in self._added)
-
-    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
-        return await mark_seen(self._connection, self._consumer, message_ids)
 
     async def find_audience(
         self, app_ids: Collection[UUID], *, kept_from: datetime
@@ -55,12 +50,5 @@ class PostgresWork:
         self._connection.wake(statements.MESSAGES_DUE)
 
 
-class PostgresUnitOfWork:
-    def __init__(self, engine: Engine, *, consumer: str) -> None:
-        self._engine = engine
-        self._consumer = consumer
-
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresWork]:
-        async with transaction(self._engine) as connection:
-            yield PostgresWork(connection, self._consumer)
+class PostgresUnitOfWork(UnitOfWork[PostgresWork]):
+    _opens = PostgresWork

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
 from swap_runtime.messaging.inbox import mark_and_ask
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.messaging.unit_of_work import ConsumerWork, UnitOfWork
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, Question, Transaction, transaction
+from swap_runtime.postgres.database import Question, Transaction
 from swap_runtime.postgres.sql import Rows, Statement
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_moved
@@ -45,14 +45,13 @@ from swap_settler.model.work_due import WorkDue, work_due
 CONSUMER: Final = "settler"  # the service with the inbox that marks a message as done: its own
 
 
-class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
+class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
     """Each statement reads what was committed before it began. So reads after the lock on the keys
     include the changes of its previous holder.
     """
 
     def __init__(self, connection: Transaction, consumer: str) -> None:
-        self._connection = connection
-        self._consumer = consumer
+        super().__init__(connection, consumer)
         self._inventory: dict[AssetKey, Inventory] = {}
         self._freed: list[UUID] = []  # payments that did not leave, and wait for another nonce
 
@@ -279,23 +278,5 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
         return await mark_and_ask(self._connection, self._consumer, message_ids, *questions)
 
 
-AnyWork = TypeVar("AnyWork", bound=PostgresWork)
-
-
-class Opening(Generic[AnyWork]):
-    """Opens transactions of one class."""
-
-    _opens: type[AnyWork]
-
-    def __init__(self, engine: Engine, *, consumer: str) -> None:
-        self._engine = engine
-        self._consumer = consumer
-
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[AnyWork]:
-        async with transaction(self._engine) as connection:
-            yield self._opens(connection, self._consumer)
-
-
-class PostgresUnitOfWork(Opening[PostgresWork]):
+class PostgresUnitOfWork(UnitOfWork[PostgresWork]):
     _opens = PostgresWork

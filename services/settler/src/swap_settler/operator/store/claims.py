@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
+from swap_runtime.messaging.unit_of_work import UnitOfWork
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.store.unit_of_work import Opening, PostgresWork
+from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator.decide.claims import Claimable
 
 CLAIMABLE: Final = sql("""
@@ -38,5 +39,5 @@ class PostgresClaimWork(PostgresWork):
         await log_order(self._connection)
 
 
-class PostgresClaimUnitOfWork(Opening[PostgresClaimWork]):
+class PostgresClaimUnitOfWork(UnitOfWork[PostgresClaimWork]):
     _opens = PostgresClaimWork

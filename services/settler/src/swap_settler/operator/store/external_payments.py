@@ -8,13 +8,14 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from swap_runtime.messaging.unit_of_work import UnitOfWork
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.store import statements, swap_statements
-from swap_settler.model.store.unit_of_work import Opening, PostgresWork
+from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator.decide.claims import Claimable
 from swap_settler.paying.decide.slots import Owners
 from swap_settler.recovery.decide.recovery import PaymentId
@@ -170,5 +171,5 @@ class PostgresExternalPaymentWork(PostgresWork):
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": ids})
 
 
-class PostgresExternalPaymentUnitOfWork(Opening[PostgresExternalPaymentWork]):
+class PostgresExternalPaymentUnitOfWork(UnitOfWork[PostgresExternalPaymentWork]):
     _opens = PostgresExternalPaymentWork

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from swap_runtime.messaging.unit_of_work import UnitOfWork
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.ledger.inventory import AssetKey
-from swap_settler.model.store.unit_of_work import Opening
 from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.store.claims import PostgresClaimWork
 
@@ -70,5 +70,5 @@ def _fee(row: Row) -> PartnerFee:
     return PartnerFee(row.id, row.app_id, row.network, row.token, int(row.base_units))
 
 
-class PostgresFeeUnitOfWork(Opening[PostgresFeeWork]):
+class PostgresFeeUnitOfWork(UnitOfWork[PostgresFeeWork]):
     _opens = PostgresFeeWork
