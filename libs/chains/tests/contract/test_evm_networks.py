@@ -108,26 +108,6 @@ async def test_many_blocks_are_read_by_ranges_with_the_same_result(anvil, rpc):
     assert len(received) < 50
 
 
-async def test_a_new_head_wakes_a_reader_that_hardly_polls(anvil, anvil_url, rpc, session):
-    start = await anvil.reader.head()
-    heads = (anvil_url.replace("http", "ws"), session)
-    slow_poller = reader_of(anvil, rpc, pace=Pace(poll_seconds=60.0), heads=heads)
-
-    async def first():
-        async with aclosing(slow_poller.follow(after=start)) as events:
-            async for event in events:
-                if isinstance(event, BlockAdded):
-                    return event.block
-
-    waiting = asyncio.create_task(first())
-    async with asyncio.timeout(10):
-        while not waiting.done():
-            await anvil.mine(1)
-            await asyncio.wait([waiting], timeout=0.05)
-
-    assert (await waiting).number == start.number + 1
-
-
 class TestStartupCheck:
     async def test_the_chain_as_configured_passes(self, anvil, rpc):
         await check_chain(

@@ -18,7 +18,7 @@ class AgreedFinality:
 
     def __init__(self, rpc: Rpc, wake_event: asyncio.Event, *, pause_seconds: float) -> None:
         """
-        :param news: is set when there is a result.
+        :param wake_event: is set when there is a result.
         """
         self._rpc = rpc
         self._wake_event = wake_event

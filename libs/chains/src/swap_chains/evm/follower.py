@@ -66,7 +66,6 @@ class Follower:
         rpc: Rpc,
         scope: LogScope,
         pace: Pace,
-        wake_event: asyncio.Event,
         *,
         after: Block,
         recent: Sequence[Block] = (),
@@ -78,13 +77,13 @@ class Follower:
         self._rpc = rpc
         self._scope = scope
         self._pace = pace
-        self._wake_event = wake_event
+        self._wake_event = asyncio.Event()  # set when there is a result of two providers
         self._tail = Tail([*(b for b in recent if b.number < after.number), after])
         self._seen: bytes | None = None
         self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(_RANGE_BLOCKS_FIRST, pace.range_blocks_max)
         self._backoff = Backoff(pace.poll_seconds)
-        self._finality = AgreedFinality(rpc, wake_event, pause_seconds=pace.poll_seconds)
+        self._finality = AgreedFinality(rpc, self._wake_event, pause_seconds=pace.poll_seconds)
         self._moved_at = asyncio.get_running_loop().time() if moved_at is None else moved_at
 
     @property

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing, suppress
-
-import aiohttp
+from contextlib import aclosing
 
 from swap_chains.errors import (
     BlockDiffers,
@@ -21,7 +18,6 @@ from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
 from swap_chains.evm import block_fetcher, codec
 from swap_chains.evm.blocks import headers_at
 from swap_chains.evm.follower import Follower, Pace
-from swap_chains.evm.head_subscription import wake_on_heads
 from swap_chains.evm.movements import LogScope, to_logs
 from swap_chains.evm.provider_agreement import answers_of_each_provider
 from swap_chains.evm.reported_transfers import in_logs
@@ -43,20 +39,19 @@ class EvmReader(EvmState):
         factory: str | None = None,
         watched: AbstractSet[str] = frozenset(),
         pace: Pace | None = None,
-        heads: tuple[str, aiohttp.ClientSession] | None = None,
         needs_two: bool = False,
         has_blooms: bool = False,
     ) -> None:
-        """`watched`, in lower case, may grow while it is followed. `factory` is of its addresses.
-
-        `heads` is a WebSocket that wakes the polls. With `has_blooms`, a log counts only if the
-        bloom of its block's header has it."""
+        """
+        :param factory: of the watched addresses.
+        :param watched: in lower case; it may grow while it is followed.
+        :param has_blooms: a log counts only if the bloom of its block's header has it.
+        """
         super().__init__(rpc, needs_two=needs_two)
         self._scope = LogScope.of(
             depository, treasury, tokens, watched, factory, has_blooms=has_blooms
         )
         self._pace = pace or Pace()
-        self._heads = heads
         self._last_position: tuple[Block, float] | None = None  # where it was left, and since when
 
     async def follow(
@@ -70,10 +65,6 @@ class EvmReader(EvmState):
     async def follow_batches(
         self, *, after: Block, recent: Sequence[Block] = ()
     ) -> AsyncGenerator[Sequence[ChainEvent], None]:
-        wake_event = asyncio.Event()
-        waking = (
-            asyncio.create_task(wake_on_heads(*self._heads, wake_event)) if self._heads else None
-        )
         # Repeated opening does not extend the trust in a node that stands still.
         moved_at = (
             self._last_position[1]
@@ -84,7 +75,6 @@ class EvmReader(EvmState):
             self._rpc,
             self._scope,
             self._pace,
-            wake_event,
             after=after,
             recent=recent,
             moved_at=moved_at,
@@ -95,10 +85,6 @@ class EvmReader(EvmState):
                     yield batch
         finally:
             self._last_position = follower.position
-            if waking is not None:
-                waking.cancel()
-                with suppress(asyncio.CancelledError):
-                    await waking
 
     async def movements(
         self,
