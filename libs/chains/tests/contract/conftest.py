@@ -15,6 +15,7 @@ import pytest_asyncio
 from eth_abi.abi import encode
 from eth_account import Account
 
+from libs.chains.tests.following import follow
 from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
 from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
@@ -173,7 +174,7 @@ class ChainHarness:
         seen: list[ChainEvent] = []
         async with (
             asyncio.timeout(PATIENCE),
-            aclosing(self.reader.follow(after=after, recent=recent)) as events,
+            aclosing(follow(self.reader, after=after, recent=recent)) as events,
         ):
             async for event in events:
                 seen.append(event)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import BlockUnknown, CallReverted, ReorgBeyondFinality
 from swap_chains.events import (
     BlockAdded,
@@ -145,7 +146,7 @@ class TestFollow:
         reorged = False
 
         seen = []
-        async for event in chain.reader.follow(after=start):
+        async for event in follow(chain.reader, after=start):
             if isinstance(event, BlocksFinalized):
                 continue
             seen.append(event)
@@ -237,14 +238,14 @@ class TestFollow:
         final = start.number + 4
         received = []
 
-        async def follow():
-            async for event in chain.reader.follow(after=start):
+        async def receive():
+            async for event in follow(chain.reader, after=start):
                 received.append(event)
                 if isinstance(event, BlocksFinalized) and event.upto.number == final:
                     await chain.reorg(5, [])
 
         with pytest.raises(ReorgBeyondFinality) as caught:
-            await follow()
+            await receive()
 
         assert isinstance(received[-1], BlocksFinalized)
         assert caught.value.network == chain.reader.network

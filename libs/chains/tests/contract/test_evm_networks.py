@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import ChainMismatch, WrongChain
 from swap_chains.events import BlockAdded, Deposited, TokenTransfer
 from swap_chains.evm import codec
@@ -71,7 +72,7 @@ async def test_a_restarted_follower_polls_immediately(anvil, rpc):
         coming.cancel()
         await asyncio.wait({coming})
 
-    async with asyncio.timeout(10), aclosing(reader.follow(after=start)) as events:
+    async with asyncio.timeout(10), aclosing(follow(reader, after=start)) as events:
         added = await anext(events)
 
     assert isinstance(added, BlockAdded)
@@ -90,7 +91,7 @@ async def test_many_blocks_are_read_by_ranges_with_the_same_result(anvil, rpc):
     received = await anvil.blocks_until_head(after=start)
     careful = reader_of(anvil, rpc, pace=Pace(gap_blocks_max=10**9))
     every: list[BlockAdded] = []
-    async with aclosing(careful.follow(after=start)) as events:
+    async with aclosing(follow(careful, after=start)) as events:
         async for event in events:
             if isinstance(event, BlockAdded):
                 every.append(event)

@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 import pytest
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import InconsistentAnswer
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import to_block
@@ -58,7 +59,7 @@ async def test_a_log_that_the_bloom_excludes_is_rejected(session, serve, has_blo
     )
     start = to_block(Node(false_node.url, None), false_node.chain.blocks[0])
 
-    async with aclosing(reader.follow(after=start)) as events:
+    async with aclosing(follow(reader, after=start)) as events:
         added = await anext(aiter(events))
 
     assert len(added.movements) == 1

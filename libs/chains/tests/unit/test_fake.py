@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import CallReverted, ChainUnavailable
 from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
@@ -131,7 +132,7 @@ async def test_an_unavailable_chain_is_waited_for():
         await submit(chain, pay(PAYMENT))
 
     async def first_block():
-        async with aclosing(reader.follow(after=start)) as events:
+        async with aclosing(follow(reader, after=start)) as events:
             async for event in events:
                 if isinstance(event, BlockAdded):
                     return event.block

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from aiohttp import web
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import BlockDiffers, InconsistentAnswer, ReorgBeyondFinality
 from swap_chains.events import (
     Block,
@@ -46,7 +47,7 @@ async def follow_until(reader, is_enough, *, after, recent=()):
     seen = []
     async with (
         asyncio.timeout(PATIENCE_SECONDS),
-        aclosing(reader.follow(after=after, recent=recent)) as events,
+        aclosing(follow(reader, after=after, recent=recent)) as events,
     ):
         async for event in events:
             seen.append(event)
@@ -91,7 +92,7 @@ class TestNodesThatAreBehind:
         start = block(stale.chain, 2)
 
         async def first():
-            async with aclosing(reader.follow(after=start)) as events:
+            async with aclosing(follow(reader, after=start)) as events:
                 return await anext(aiter(events))
 
         seen = None
@@ -338,7 +339,7 @@ class TestFinality:
 
         async def run():
             reader = reader_of(session, node)
-            async with aclosing(reader.follow(after=block(node.chain, 0))) as events:
+            async with aclosing(follow(reader, after=block(node.chain, 0))) as events:
                 async for event in events:
                     if isinstance(event, BlocksFinalized):
                         received.append(event.upto.number)

@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import FinalBlocksDiffer
 from swap_chains.events import BlockAdded, BlocksFinalized
 from swap_chains.evm import codec
@@ -33,7 +34,7 @@ async def events_for(reader, seconds, *, after):
     """Return every event that is reported within the time."""
     seen = []
     try:
-        async with asyncio.timeout(seconds), aclosing(reader.follow(after=after)) as events:
+        async with asyncio.timeout(seconds), aclosing(follow(reader, after=after)) as events:
             async for event in events:
                 seen.append(event)
     except TimeoutError:
@@ -42,7 +43,7 @@ async def events_for(reader, seconds, *, after):
 
 
 async def until_final(reader, *, after):
-    async with asyncio.timeout(5), aclosing(reader.follow(after=after)) as events:
+    async with asyncio.timeout(5), aclosing(follow(reader, after=after)) as events:
         async for event in events:
             if isinstance(event, BlocksFinalized):
                 return event.upto.number
@@ -134,7 +135,10 @@ class TestNearTheHead:
                     other.chain.finality_depth = 1
             return answer
 
-        async with asyncio.timeout(60), aclosing(reader.follow(after=block(followed, 0))) as events:
+        async with (
+            asyncio.timeout(60),
+            aclosing(follow(reader, after=block(followed, 0))) as events,
+        ):
             async for event in events:
                 if not isinstance(event, BlocksFinalized):
                     continue

@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
+from libs.chains.tests.following import follow
 from swap_chains.errors import ChainUnavailable, InconsistentAnswer, NodeRefused
 from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
@@ -78,7 +79,7 @@ async def test_follower_uses_another_node_after_a_malformed_response(session, se
     async with (
         asyncio.timeout(5),
         aclosing(
-            reader.follow(after=to_block(Node("http://any", None), correct_node.chain.blocks[0]))
+            follow(reader, after=to_block(Node("http://any", None), correct_node.chain.blocks[0]))
         ) as events,
     ):
         added = await anext(aiter(events))

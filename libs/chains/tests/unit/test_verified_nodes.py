@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 import swap_chains.evm.rpc
+from libs.chains.tests.following import follow
 from swap_chains.errors import ChainUnavailable, WrongChain
 from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
@@ -170,7 +171,7 @@ async def test_blocks_of_another_chain_are_not_followed(session, serve):
     node.chain.grow(1)
     node.change = of_chain(1)
 
-    async with aclosing(reader_of(rpc_of(session, node)).follow(after=genesis)) as events:
+    async with aclosing(follow(reader_of(rpc_of(session, node)), after=genesis)) as events:
         coming = asyncio.ensure_future(next_number(events))
         done, _ = await asyncio.wait([coming], timeout=0.2)
         assert not done
@@ -188,7 +189,7 @@ async def test_a_followed_node_that_becomes_another_is_left(session, serve):
 
     async with (
         asyncio.timeout(5),
-        aclosing(reader_of(rpc).follow(after=genesis)) as events,
+        aclosing(follow(reader_of(rpc), after=genesis)) as events,
     ):
         node.chain.grow(1)
         assert await next_number(events) == 1

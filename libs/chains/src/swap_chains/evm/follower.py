@@ -59,7 +59,7 @@ class _Step:
 
 
 class Follower:
-    """One run of `follow`: where it stands, and how to go on."""
+    """One run of `follow_batches`: where it stands, and how to go on."""
 
     def __init__(
         self,

@@ -54,14 +54,6 @@ class EvmReader(EvmState):
         self._pace = pace or Pace()
         self._last_position: tuple[Block, float] | None = None  # where it was left, and since when
 
-    async def follow(
-        self, *, after: Block, recent: Sequence[Block] = ()
-    ) -> AsyncGenerator[ChainEvent, None]:
-        async with aclosing(self.follow_batches(after=after, recent=recent)) as batches:
-            async for batch in batches:
-                for event in batch:
-                    yield event
-
     async def follow_batches(
         self, *, after: Block, recent: Sequence[Block] = ()
     ) -> AsyncGenerator[Sequence[ChainEvent], None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing
 from dataclasses import replace
 
 from swap_chains.errors import (
@@ -68,14 +67,6 @@ class FakeReader:
     @property
     def network(self) -> str:
         return self._chain.network
-
-    async def follow(
-        self, *, after: Block, recent: Sequence[Block] = ()
-    ) -> AsyncGenerator[ChainEvent, None]:
-        async with aclosing(self.follow_batches(after=after, recent=recent)) as batches:
-            async for batch in batches:
-                for event in batch:
-                    yield event
 
     async def follow_batches(
         self, *, after: Block, recent: Sequence[Block] = ()
