@@ -6,7 +6,8 @@ Where all nodes are of one provider, its report is taken. Nothing else can be ha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import timedelta
 from typing import Final, TypeVar
 
@@ -48,25 +49,13 @@ async def read_from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]
     """
     if len(rpc.providers) < PROVIDERS_MIN:
         return await rpc.on_one_node(work)
-    pending = {asyncio.create_task(_read_from(rpc, provider, work)) for provider in rpc.providers}
     reports: list[T] = []
     causes: list[str] = []
-    try:
-        while pending:
-            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                try:
-                    report = task.result()
-                except ChainError as error:
-                    causes.append(str(error))
-                    continue
-                if report in reports:
-                    return report
-                reports.append(report)
-    finally:
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+    async with aclosing(_reports(rpc, work, causes)) as coming:
+        async for report in coming:
+            if report in reports:
+                return report
+            reports.append(report)
     if len(reports) < PROVIDERS_MIN:
         raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
     raise NodesDiffer(rpc.network, len(reports))
@@ -149,21 +138,13 @@ async def of_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> Se
     """
     if len(rpc.providers) < PROVIDERS_MIN:
         return [await rpc.on_one_node(work)]
-    reads = [asyncio.create_task(_read_from(rpc, provider, work)) for provider in rpc.providers]
     reports: list[T] = []
     causes: list[str] = []
-    try:
-        for read in asyncio.as_completed(reads):
-            try:
-                reports.append(await read)
-            except ChainError as error:
-                causes.append(str(error))
+    async with aclosing(_reports(rpc, work, causes)) as coming:
+        async for report in coming:
+            reports.append(report)
             if len(reports) == PROVIDERS_MIN:
                 return reports
-    finally:
-        for task in reads:
-            task.cancel()
-        await asyncio.gather(*reads, return_exceptions=True)
     raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
 
 
@@ -193,6 +174,28 @@ async def answers_of_each_provider(
             raise answer
         found[provider] = answer
     return found
+
+
+async def _reports(
+    rpc: Rpc, work: Callable[[Node], Awaitable[T]], causes: list[str]
+) -> AsyncGenerator[T, None]:
+    """Yield each provider's report as it comes; the others end when no more are read.
+
+    :param causes: gets the reason of each that does not answer.
+    """
+    reads = [asyncio.create_task(_read_from(rpc, provider, work)) for provider in rpc.providers]
+    try:
+        for read in asyncio.as_completed(reads):
+            try:
+                report = await read
+            except ChainError as error:
+                causes.append(str(error))
+            else:
+                yield report
+    finally:
+        for task in reads:
+            task.cancel()
+        await asyncio.gather(*reads, return_exceptions=True)
 
 
 async def _claims(rpc: Rpc, tag: str) -> Mapping[str, Block]:
