@@ -33,7 +33,7 @@ def saying(dollars, *, before=None):
         if method != "eth_call":
             return answer
         call, place = params
-        if call["data"] != ROUND:
+        if call["data"] != "0x" + ROUND.hex():
             return f"0x{8:064x}"
         block, earlier = before or (None, 0)
         is_earlier = block is not None and place == {"blockHash": block["hash"]}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from swap_chains.errors import InconsistentAnswer
 from swap_chains.evm import codec
 from swap_chains.evm.gasless import PAUSED
-from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.evm.rpc import Node, Request, Rpc, view
 
 IS_PAUSED: Final = "it is paused"
 IS_NOT_LISTED: Final = "it does not list the Treasury"
@@ -25,8 +25,8 @@ async def depository_findings(
     """
     questions = [
         Request("eth_chainId"),
-        _view(depository, PAUSED),
-        _view(depository, codec.encode_is_whitelisted(treasury)),
+        view(depository, PAUSED),
+        view(depository, codec.encode_is_whitelisted(treasury)),
     ]
 
     async def read(node: Node) -> Sequence[str]:
@@ -42,10 +42,6 @@ async def depository_findings(
         return [finding for finding, is_so in verdicts if is_so]
 
     return await rpc.on_one_node(read)
-
-
-def _view(to: str, data: bytes) -> Request:
-    return Request("eth_call", ({"to": to, "data": "0x" + data.hex()}, "latest"))
 
 
 def _yes_or_no(answer: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.evm.codec import WORD, selector, uint_word
-from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.evm.rpc import Node, Rpc, view
 from swap_domain.catalogue import L1DataFee
 
 UPPER_BOUND: Final = selector("getL1FeeUpperBound(uint256)")
@@ -24,8 +24,7 @@ class L1DataFees:
         """
         :param max_wei: a higher answer of the oracle is refused.
         """
-        data = "0x" + (UPPER_BOUND + uint_word(transaction_bytes)).hex()
-        self._request = Request("eth_call", ({"to": oracle, "data": data}, "latest"))
+        self._request = view(oracle, UPPER_BOUND + uint_word(transaction_bytes))
         self._rpc = rpc
         self._max_wei = max_wei
 

@@ -13,12 +13,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer, NodeRefused
-from swap_chains.evm.codec import WORD, selector
+from swap_chains.evm.codec import DECIMALS, WORD, selector
 from swap_chains.evm.provider_agreement import Place, read_at_head_of_two
-from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.evm.rpc import Node, Rpc, view
 
-ROUND: Final = "0x" + selector("latestRoundData()").hex()
-DECIMALS: Final = "0x" + selector("decimals()").hex()
+ROUND: Final = selector("latestRoundData()")
 ROUND_WORDS: Final = 5  # round, answer, began, answered, round again
 DECIMALS_MAX: Final = 36
 LATEST_MAX: Final = 2**33  # seconds: far from now, and still a date
@@ -49,7 +48,7 @@ class EvmPriceFeeds:
         addresses = list(dict.fromkeys(aggregators))
 
         async def read(node: Node, place: Place) -> Mapping[str, FeedAnswer]:
-            requests = [_call(a, data, place) for a in addresses for data in (ROUND, DECIMALS)]
+            requests = [view(a, data, place) for a in addresses for data in (ROUND, DECIMALS)]
             answers = await node.batch(requests)
             if not all(isinstance(a, str | NodeRefused) for a in answers):
                 raise InconsistentAnswer(node.label, "a call that returns no bytes")
@@ -58,10 +57,6 @@ class EvmPriceFeeds:
             return {a: answer for a, answer in found.items() if answer is not None}
 
         return await read_at_head_of_two(self._rpc, read)
-
-
-def _call(aggregator: str, data: str, place: Place) -> Request:
-    return Request("eth_call", ({"to": aggregator, "data": data}, place))
 
 
 def _answer(round_: Any, decimals: Any) -> FeedAnswer | None:
