@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swap_chain_watcher.domain.balance_rises import LastCount
-from swap_chain_watcher.domain.deposit_addresses import Target
-from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movements import (
     Depth,
     Kind,
@@ -129,11 +127,6 @@ def movement_row(tracked: TrackedMovement) -> Mapping[str, object]:
     }
 
 
-def key_row(key: Key) -> Mapping[str, object]:
-    block_hash, id_ = key
-    return {"block_hash": block_hash, "id": id_}
-
-
 def state_row(tracked: TrackedMovement) -> Mapping[str, object]:
     return {
         "block_hash": tracked.movement.block.hash,
@@ -141,7 +134,3 @@ def state_row(tracked: TrackedMovement) -> Mapping[str, object]:
         "version": tracked.version,
         "state": tracked.state and tracked.state.value,
     }
-
-
-def target_row(target: Target) -> Mapping[str, object]:
-    return {"network": target.network, "address": target.address, "since": target.since}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -22,10 +23,8 @@ from swap_chain_watcher.adapters.evidence_statements import (
 from swap_chain_watcher.adapters.messages import to_outgoing
 from swap_chain_watcher.adapters.rows import (
     block_row,
-    key_row,
     movement_row,
     state_row,
-    target_row,
     to_counted,
     to_known,
     to_tracked,
@@ -125,7 +124,7 @@ class PostgresWork(ConsumerWork):
         network = step.after.network
         self._save_blocks(step)
         self._save_movements(step, at)
-        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.publications])
+        self._publish(step.publications, at)
         cursor = {
             "network": network,
             **block_row(step.after.cursor),
@@ -179,16 +178,10 @@ class PostgresWork(ConsumerWork):
         """Save what a second look found, and how far it got."""
         place = {"network": network, "finalized_number": checked_number}
         blocks = [{**block_row(block), "state": "canonical"} for block in missed.blocks]
-        movements = [movement_row(tracked) for tracked in missed.new_movements]
-        if blocks:
-            self._connection.post(statements.SAVE_BLOCKS, {**place, **columns(blocks)})
-        if movements:
-            self._connection.post(
-                statements.SAVE_MOVEMENTS, {"network": network, **columns(movements)}
-            )
-        if missed.verified:
-            self._mark(VERIFY, network, missed.verified, at)
-        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.publications])
+        self._save(statements.SAVE_BLOCKS, place, blocks)
+        self._save(statements.SAVE_MOVEMENTS, place, map(movement_row, missed.new_movements))
+        self._mark(VERIFY, network, missed.verified, at)
+        self._publish(missed.publications, at)
         self._connection.post(
             statements.MARK_CHECKED,
             {
@@ -235,11 +228,10 @@ class PostgresWork(ConsumerWork):
         """
         place = {"network": network}
         if reverted:
-            rows = columns([state_row(tracked) for tracked in reverted])
-            self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
+            self._save(statements.MOVE_MOVEMENTS, place, map(state_row, reverted))
             addresses = sorted({tracked.movement.to_address for tracked in reverted})
             self._connection.post(statements.MARK_INCOMPLETE, {**place, "addresses": addresses})
-            add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in reverted])
+            self._publish(reverted, halt.at)
             self._connection.post(statements.MARK_REVERTED, {**place, "has_published": True})
         self._connection.post(statements.HALT, {**place, "at": halt.at, "reason": halt.reason})
 
@@ -298,14 +290,13 @@ class PostgresWork(ConsumerWork):
         The order that is carried out is logged; a later transaction completes it.
         """
         place = {"network": network}
-        rows = columns([state_row(tracked) for tracked in (*reverted, *silent, *restated)])
-        self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
+        moved = (*reverted, *silent, *restated)
+        self._save(statements.MOVE_MOVEMENTS, place, map(state_row, moved))
+        self._save(statements.SAVE_MOVEMENTS, place, map(movement_row, replacements))
         if replacements:
-            rows = columns([movement_row(tracked) for tracked in replacements])
-            self._connection.post(statements.SAVE_MOVEMENTS, {**place, **rows})
             self._connection.wake(verification_channel(network))
         published = (*reverted, *replacements, *restated)
-        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in published])
+        self._publish(published, at)
         self._connection.post(statements.MARK_REVERTED, {**place, "has_published": bool(published)})
         await log_order(self._connection, is_final=False)
         crashpoint("chain_watcher.before_commit")
@@ -344,19 +335,17 @@ class PostgresWork(ConsumerWork):
         self._save_blocks(step)
         self._save_movements(step, at)
         if step.publications:
-            add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.publications])
+            self._publish(step.publications, at)
             self._connection.post(statements.MARK_PUBLISHED, network)
 
     async def explain(
         self, network: str, explained: Sequence[TrackedMovement], *, at: datetime
     ) -> None:
         """Save and publish the transactions of rises of coins."""
-        rows = [movement_row(tracked) for tracked in explained]
-        names = ("block_hash", "id", "version", "transaction_hash", "from_address")
-        named = columns([{name: row[name] for name in names} for row in rows])
-        self._connection.post(statements.SAVE_RISE_TRANSACTIONS, {"network": network, **named})
-        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in explained])
-        self._connection.post(statements.MARK_PUBLISHED, {"network": network})
+        place = {"network": network}
+        self._save(statements.SAVE_RISE_TRANSACTIONS, place, map(movement_row, explained))
+        self._publish(explained, at)
+        self._connection.post(statements.MARK_PUBLISHED, place)
 
     async def mark_activated(self, network: str, addresses: Collection[str]) -> None:
         """Mark the addresses as followed from the cursor on, under its lock."""
@@ -384,9 +373,7 @@ class PostgresWork(ConsumerWork):
 
     async def add_targets(self, targets: Sequence[Target]) -> None:
         """Keep the addresses; those that are known stay as they are."""
-        if targets:
-            rows = columns([target_row(target) for target in targets])
-            self._connection.post(statements.ADD_TARGETS, rows)
+        self._save(statements.ADD_TARGETS, {}, map(asdict, targets))
 
     async def add_hints(
         self, hints: Collection[HintedTransaction], *, backoff: HintBackoff
@@ -416,26 +403,32 @@ class PostgresWork(ConsumerWork):
 
     def _save_movements(self, step: Step, at: datetime) -> None:
         network = step.after.network
-        for statement, rows in (
-            (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.new_movements]),
-            (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.changed_movements]),
-        ):
-            if rows:
-                self._connection.post(statement, {"network": network, **columns(rows)})
-        for statement, marked in (
-            (WITHHOLD, step.withheld_movements),
-            (TRUST, step.trusted_movements),
-        ):
-            if marked:
-                self._mark(statement, network, [tracked.key for tracked in marked], at)
+        place = {"network": network}
+        self._save(statements.SAVE_MOVEMENTS, place, map(movement_row, step.new_movements))
+        self._save(statements.MOVE_MOVEMENTS, place, map(state_row, step.changed_movements))
+        self._mark(WITHHOLD, network, [tracked.key for tracked in step.withheld_movements], at)
+        self._mark(TRUST, network, [tracked.key for tracked in step.trusted_movements], at)
         if any(tracked.awaits_second_provider for tracked in step.publications):
             self._connection.wake(verification_channel(network))
 
     def _mark(
         self, statement: Statement, network: str, keys: Collection[Key], at: datetime
     ) -> None:
-        rows = columns([key_row(key) for key in sorted(keys)])
-        self._connection.post(statement, {"network": network, "at": at, **rows})
+        rows = [{"block_hash": block_hash, "id": id_} for block_hash, id_ in sorted(keys)]
+        self._save(statement, {"network": network, "at": at}, rows)
+
+    def _save(
+        self,
+        statement: Statement,
+        values: Mapping[str, object],
+        rows: Iterable[Mapping[str, object]],
+    ) -> None:
+        """Post a statement that saves all rows; none without rows."""
+        if listed := list(rows):
+            self._connection.post(statement, {**values, **columns(listed)})
+
+    def _publish(self, publications: Iterable[TrackedMovement], at: datetime) -> None:
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in publications])
 
     def _save_blocks(self, step: Step) -> None:
         place = {
@@ -456,8 +449,7 @@ class PostgresWork(ConsumerWork):
         ]
         if step.after.finalized_number > step.before.finalized_number:
             self._connection.post(statements.FINALIZE_BLOCKS, place)
-        if rows:
-            self._connection.post(statements.SAVE_BLOCKS, {**place, **columns(rows)})
+        self._save(statements.SAVE_BLOCKS, place, rows)
 
 
 def _questions(
