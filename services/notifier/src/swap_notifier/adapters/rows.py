@@ -16,17 +16,6 @@ from swap_runtime.postgres.models import read_row
 from swap_runtime.postgres.sql import Row
 
 
-def change_row(change: Change) -> dict[str, object]:
-    return {
-        "app_id": change.app_id,
-        "swap_id": change.swap_id,
-        "sequence": change.sequence,
-        "event_type": change.event_type,
-        "changed_at": change.changed_at,
-        "body": change.body,
-    }
-
-
 def outcome_row(outcome: Outcome) -> dict[str, object]:
     response = outcome.answer.response
     return {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
 from swap_notifier.adapters import statements
-from swap_notifier.adapters.rows import Change, change_row
+from swap_notifier.adapters.rows import Change
 from swap_notifier.domain.events import UPDATED
 from swap_runtime.messaging.unit_of_work import ConsumerWork, UnitOfWork
 from swap_runtime.postgres.columns import columns
@@ -44,7 +45,7 @@ class PostgresWork(ConsumerWork):
 
         For an endpoint that is disabled it is kept, to be replayed, and not sent.
         """
-        rows = columns([change_row(change) for change in changes])
+        rows = columns([asdict(change) for change in changes])
         values = {**rows, "at": at, "kept_from": kept_from, "updated": UPDATED}
         self._added.append(self._connection.post(statements.ADD_MESSAGES, values))
         self._connection.wake(statements.MESSAGES_DUE)
