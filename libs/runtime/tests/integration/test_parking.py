@@ -11,7 +11,7 @@ from libs.runtime.tests.fakes import NOTES, KeepNotes, Note, a_note, a_parking, 
 from swap_contracts.envelope import Envelope
 from swap_runtime.messaging.batches import Batches
 from swap_runtime.messaging.consumer import Consumer
-from swap_runtime.messaging.parked_routes import ParkedPlace, ParkedRoutes
+from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.parking import PARK
 from swap_runtime.messaging.records import Record
 from swap_runtime.messaging.releasing import Releasing
@@ -85,7 +85,7 @@ class TestPostgresParking:
         while page := await operator.list_parked(state=None, topic=None, after=after, limit=2):
             pages.append(page)
             parked_at = datetime.fromisoformat(str(page[-1]["parked_at"]))
-            after = ParkedPlace(parked_at, int(str(page[-1]["id"])))
+            after = parked_at, int(str(page[-1]["id"]))
 
         assert [len(page) for page in pages] == [2, 1]
         assert [row for page in pages for row in page] == whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -72,14 +71,6 @@ NOT_FOUND: Final = "no such parked message"
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class ParkedPlace:
-    """A message in the order of the list: the oldest first, of all services."""
-
-    parked_at: datetime
-    id: int
-
-
 class ParkedRoutes:
     """`GET /admin/parked` and `…/{id}`, `POST /admin/parked/{id}/release` and `…/drop`."""
 
@@ -100,20 +91,16 @@ class ParkedRoutes:
         *,
         state: str | None,
         topic: str | None,
-        after: ParkedPlace | None = None,
+        after: tuple[datetime, int] | None = None,
         limit: int = LIMIT,
     ) -> list[dict[str, object]]:
         """Return the oldest first; only open ones unless a state is given.
 
-        :param after: only what follows this place.
+        :param after: only what follows the message of this time and id.
         """
-        values = {
-            "state": state,
-            "topic": topic,
-            "after_at": None if after is None else after.parked_at,
-            "after_id": 0 if after is None else after.id,
-            "limit": limit,
-        }
+        after_at, after_id = after or (None, 0)
+        place = {"after_at": after_at, "after_id": after_id}
+        values = {"state": state, "topic": topic, **place, "limit": limit}
         statement = LIST_STANDING if state is None else LIST
         return [_shown(row) for row in await read_alone(self._engine, statement, values)]
 
@@ -162,11 +149,10 @@ class ParkedRoutes:
     @answers_wrong_queries
     async def _list(self, request: Request) -> Response:
         query, limit = request.query_params, read_limit(request, largest=LIMIT)
-        place = read_place(request, read_query_number)
         found = await self.list_parked(
             state=query.get("state"),
             topic=query.get("topic"),
-            after=None if place is None else ParkedPlace(*place),
+            after=read_place(request, read_query_number),
             limit=limit + 1,
         )
         return answer_page("parked", found, limit=limit, show=dict, place=_place)

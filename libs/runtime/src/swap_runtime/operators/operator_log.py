@@ -163,15 +163,8 @@ def _host_of(url: str) -> str:
 
 def _shown(row: Row) -> Mapping[str, Any]:
     return {
-        "id": row.id,
+        **row._asdict(),
         "order_id": str(row.order_id),
         "at": row.at.isoformat(),
-        "operator": row.operator,
-        "role": row.role,
-        "action": row.action,
-        "parameters": row.parameters,
-        "reason": row.reason,
-        "outcome": row.outcome,
-        "detail": row.detail,
         "proposal_id": row.proposal_id and str(row.proposal_id),
     }

@@ -32,7 +32,7 @@ from swap_runtime.operators.paging import (
     read_place,
     read_query_uuid,
 )
-from swap_runtime.operators.proposals import Place, Proposal, Proposals, end_proposal, shown
+from swap_runtime.operators.proposals import Proposal, Proposals, end_proposal, shown
 from swap_runtime.postgres.database import Engine, Transaction
 
 Work = Callable[[], Awaitable[Response]]
@@ -221,10 +221,9 @@ class OrderDesk:
     async def _list_proposals(self, request: Request) -> Response:
         """Answer the open ones, of one `action` where it is named, the oldest first."""
         limit = read_limit(request, largest=LISTED_MAX)
-        place = read_place(request, read_query_uuid)
         found = await self._proposals.list_open(
             action=request.query_params.get("action"),
-            after=None if place is None else Place(*place),
+            after=read_place(request, read_query_uuid),
             limit=limit + 1,
         )
         return answer_page("approvals", found, limit=limit, show=shown, place=_place)

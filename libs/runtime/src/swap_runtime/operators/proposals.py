@@ -70,14 +70,6 @@ class Proposal:
             raise Refused(f"proposal {self.id} has expired: order it again")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A proposal in the order of the list: the oldest first, of all services."""
-
-    proposed_at: datetime
-    id: UUID
-
-
 class Proposals:
     def __init__(self, engine: Engine, *, lifetime: timedelta) -> None:
         self._engine = engine
@@ -105,19 +97,15 @@ class Proposals:
         return None if row is None else _to_proposal(row)
 
     async def list_open(
-        self, *, action: str | None, after: Place | None, limit: int
+        self, *, action: str | None, after: tuple[datetime, UUID] | None, limit: int
     ) -> Sequence[Proposal]:
         """Return the oldest open ones.
 
         :param action: of this order alone.
-        :param after: only what follows this place.
+        :param after: only what follows the proposal of this time and id.
         """
-        values = {
-            "action": action,
-            "after_at": None if after is None else after.proposed_at,
-            "after_id": FIRST_ID if after is None else after.id,
-            "limit": limit,
-        }
+        after_at, after_id = after or (None, FIRST_ID)
+        values = {"action": action, "after_at": after_at, "after_id": after_id, "limit": limit}
         return [_to_proposal(row) for row in await read_alone(self._engine, LIST_OPEN, values)]
 
     async def reject(self, id: UUID, logged: LoggedOrder) -> None:
@@ -158,18 +146,4 @@ def shown(proposal: Proposal) -> Mapping[str, Any]:
 
 
 def _to_proposal(row: Row) -> Proposal:
-    return Proposal(
-        id=row.id,
-        action=row.action,
-        target=row.target,
-        body=row.body.encode(),
-        why=row.why,
-        reason=row.reason,
-        proposed_by=row.proposed_by,
-        proposed_at=row.proposed_at,
-        expires_at=row.expires_at,
-        ended_by=row.ended_by,
-        ended_at=row.ended_at,
-        outcome=row.outcome,
-        is_expired=row.is_expired,
-    )
+    return Proposal(**{**row._asdict(), "body": row.body.encode()})
