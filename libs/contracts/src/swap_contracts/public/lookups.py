@@ -85,23 +85,6 @@ class OneProviderCapModel(PublicModel):
     used_base_units: str
 
 
-class NetworkStatusModel(PublicModel):
-    """How one network is followed, and what can be paid there."""
-
-    name: str
-    display_name: str
-    head: int | None  # the newest block that was looked at; null before the first
-    head_at: datetime | None
-    lag_seconds: int | None  # how old that block is
-    liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
-    payouts: Literal["running", "stopped"]
-    new_swaps: Literal["open", "closed"]  # closed by an operator; swaps under way are paid
-    stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
-    node_providers: int  # whose nodes are asked: with 1, reports are not compared
-    deposits_withheld: int  # deep enough, and waiting for a second provider or for room under a cap
-    one_provider_caps: list[OneProviderCapModel]  # empty with two providers, and on test networks
-
-
 class PublicNetworkStatusModel(PublicModel):
     """How one network is, for everybody."""
 
@@ -114,6 +97,14 @@ class PublicNetworkStatusModel(PublicModel):
     payouts: Literal["running", "stopped"]
     new_swaps: Literal["open", "closed"]  # closed by an operator; swaps under way are paid
     stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
+
+
+class NetworkStatusModel(PublicNetworkStatusModel):
+    """How one network is followed, and what can be paid there."""
+
+    node_providers: int  # whose nodes are asked: with 1, reports are not compared
+    deposits_withheld: int  # deep enough, and waiting for a second provider or for room under a cap
+    one_provider_caps: list[OneProviderCapModel]  # empty with two providers, and on test networks
 
 
 class PublicStatusModel(PublicModel):

@@ -6,7 +6,7 @@ a test holds them together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
@@ -34,11 +34,9 @@ def render_prepared_swap(
     catalogue: PublicCatalogue,
     *,
     heads: Mapping[str, int],
-    deposit_actions: Sequence[Fragment] = (),
-    next_action: Fragment | None = None,
     prices: Prices | None = None,
 ) -> Fragment:
-    """Return a PreparedSwapModel.
+    """Return a PreparedSwapModel; the api adds what is to be done now.
 
     :param heads: the newest watched block of each network, for confirmations that are not final.
     :param prices: those of the swap's quote, where they are at hand.
@@ -49,8 +47,8 @@ def render_prepared_swap(
         "refuel": _refuel(swap.quote, prices),
         "reward": None,
         "swap": _swap(swap, prices, heads),
-        "deposit_actions": list(deposit_actions),
-        "next_action": next_action,
+        "deposit_actions": [],
+        "next_action": None,
     }
 
 
