@@ -31,6 +31,7 @@ from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.choose_events import ChooseEvents
+from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
@@ -68,8 +69,7 @@ def a_notifier(engine: Engine) -> Starlette:
         Routes(),
     )
     EndpointRoutes(
-        endpoints=endpoints,
-        messages=messages,
+        list_sent=ListSent(endpoints, messages),
         add_endpoint=AddEndpoint(
             endpoints,
             SystemNames(),

@@ -35,6 +35,7 @@ from swap_notifier.usecases.create_messages import CreateMessages, Render
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
+from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.measure_queue import MeasureQueue
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
@@ -151,8 +152,7 @@ def _administer(
         "check-clock", CLOCK_INTERVAL, CheckClock(DatabaseClock(service.engine), clock=clock)
     )
     EndpointRoutes(
-        endpoints=endpoints,
-        messages=messages,
+        list_sent=ListSent(endpoints, messages),
         add_endpoint=AddEndpoint(
             endpoints,
             SystemNames(),

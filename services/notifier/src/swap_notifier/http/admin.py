@@ -14,14 +14,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from swap_notifier.adapters.endpoints import PostgresEndpoints
-from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.domain.endpoints import DisabledByOperator, TooMany
 from swap_notifier.domain.listing import Place, Window
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.choose_events import ChooseEvents
+from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
@@ -123,23 +122,21 @@ class EndpointRoutes:
     def __init__(
         self,
         *,
-        endpoints: PostgresEndpoints,
-        messages: PostgresMessages,
         add_endpoint: AddEndpoint,
         choose_events: ChooseEvents,
         rotate_secret: RotateSecret,
         switch_endpoints: SwitchEndpoints,
         replay_messages: ReplayMessages,
         send_test: SendTest,
+        list_sent: ListSent,
     ) -> None:
-        self._endpoints = endpoints
-        self._messages = messages
         self._add_endpoint = add_endpoint
         self._choose_events = choose_events
         self._rotate_secret = rotate_secret
         self._switch_endpoints = switch_endpoints
         self._replay_messages = replay_messages
         self._send_test = send_test
+        self._list_sent = list_sent
 
     def add_to(self, service: Service) -> None:
         """Add the routes; the api calls them for members, with a separate token."""
@@ -170,11 +167,11 @@ class EndpointRoutes:
         return _json({**asdict(endpoint), "secret": secret}, status=201)
 
     async def _list(self, request: Request) -> Response:
-        endpoints = await self._endpoints.list_endpoints(_query_id(request, "app_id"))
+        endpoints = await self._list_sent.endpoints(_query_id(request, "app_id"))
         return _json({"endpoints": [asdict(endpoint) for endpoint in endpoints]})
 
     async def _read(self, request: Request) -> Response:
-        return _json(asdict(_found(await self._endpoints.find(_endpoint_id(request)))))
+        return _json(asdict(_found(await self._list_sent.endpoint(_endpoint_id(request)))))
 
     async def _choose(self, request: Request) -> Response:
         chosen = _read_form(Events, await request.body())
@@ -218,7 +215,7 @@ class EndpointRoutes:
 
     async def _messages_of_endpoint(self, request: Request) -> Response:
         query = _read_form(Part, dict(request.query_params))
-        listed = await self._messages.list_of_endpoint(
+        listed = await self._list_sent.of_endpoint(
             _endpoint_id(request),
             query.window,
             since=query.since,
@@ -231,17 +228,17 @@ class EndpointRoutes:
 
     async def _figures(self, request: Request) -> Response:
         query = _read_form(OfApp, dict(request.query_params))
-        return _json({"endpoints": await self._messages.count(query.app_id, since=query.since)})
+        return _json({"endpoints": await self._list_sent.figures(query.app_id, since=query.since)})
 
     async def _message(self, request: Request) -> Response:
-        return _json(_found(await self._messages.find(request.path_params["id"])))
+        return _json(_found(await self._list_sent.message(request.path_params["id"])))
 
     async def _messages_of_swap(self, request: Request) -> Response:
         swap_id = _query_id(request, "swap_id")
         if swap_id is None:
             raise HTTPException(400, "swap_id is not an id")
         app_id = _query_id(request, "app_id")
-        return _json({"messages": await self._messages.list_of_swap(swap_id, app_id=app_id)})
+        return _json({"messages": await self._list_sent.of_swap(swap_id, app_id=app_id)})
 
     async def _replay(self, request: Request) -> Response:
         message_id = request.path_params["id"]
