@@ -193,7 +193,7 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [2, 3]
         [waits] = await keeping(world).list_queued(limit=20)
-        assert waits.reason.startswith("larger than the cap of ")
+        assert str(waits["reason"]).startswith("larger than the cap of ")
 
         await cap(world, 6)
         await world.send_everything()
@@ -290,8 +290,9 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [1]
         assert len(await world.rows("SELECT 1 FROM outflow_queue")) == 2
-        assert {one.intent_id for one in await keeping(world).list_queued(limit=20)} == {
-            one.id for one in await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
+        assert {one["intent_id"] for one in await keeping(world).list_queued(limit=20)} == {
+            str(one.id)
+            for one in await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
         }
 
         await cap(world, 2)
@@ -370,7 +371,7 @@ class TestTheQueue:
         await order_reservations(world, 1, 2, 3)
         await world.send_everything()
         waiting = await keeping(world).list_queued(limit=20)
-        last = waiting[-1].intent_id
+        last = waiting[-1]["intent_id"]
 
         async with _client(world) as http:
             path = f"/admin/payouts/queue/{last}/pass"
@@ -379,12 +380,12 @@ class TestTheQueue:
         await world.send_everything()
 
         assert len(await left(world)) == 2
-        assert [one.intent_id for one in await keeping(world).list_queued(limit=20)] == [
-            one.intent_id for one in waiting if one.intent_id != last
+        assert [one["intent_id"] for one in await keeping(world).list_queued(limit=20)] == [
+            one["intent_id"] for one in waiting if one["intent_id"] != last
         ]
         assert await world.rows("SELECT sum(spent) FROM outflow_spent") == [(2 * PAYOUT,)]
         with pytest.raises(Refused, match="waits for no cap"):
-            await keeping(world).grant_pass(last, **OPERATOR_ORDER)
+            await keeping(world).grant_pass(UUID(str(last)), **OPERATOR_ORDER)
 
     async def test_explains_an_invalid_order(self, world: World) -> None:
         order = {**OPERATOR_ORDER, "network": DESTINATION, "units": "1", "seconds": 60}
@@ -408,7 +409,7 @@ class TestTheTreasurysOwnLimit:
         await world.send_everything()
         assert len(await left(world)) == 20
         waiting = await keeping(world).list_queued(limit=20)
-        assert {one.reason for one in waiting} == {"the Treasury's own limit of the token"}
+        assert {one["reason"] for one in waiting} == {"the Treasury's own limit of the token"}
 
         world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=30 * PAYOUT)
         await settled(world)

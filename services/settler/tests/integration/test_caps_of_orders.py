@@ -95,7 +95,10 @@ async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: 
     assert await left(world) == {first.id}
     assert await spent(world) == ONE
     [waits] = await keeping(world).list_queued(limit=20)
-    assert (waits.intent_id, waits.reason) == (second.id, "the cap has no room for it yet")
+    assert (waits["intent_id"], waits["reason"]) == (
+        str(second.id),
+        "the cap has no room for it yet",
+    )
 
     await a_day_later(world)
     await world.send_everything()
@@ -112,8 +115,8 @@ async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -
 
     assert await left(world) == {priced.id}
     [waits] = await keeping(world).list_queued(limit=20)
-    assert waits.intent_id == unpriced.id
-    assert waits.reason == "it has no price to count under the cap: let the payment through"
+    assert waits["intent_id"] == str(unpriced.id)
+    assert waits["reason"] == "it has no price to count under the cap: let the payment through"
 
     await keeping(world).grant_pass(unpriced.id, **OPERATOR_ORDER)
     await world.send_everything()

@@ -43,7 +43,12 @@ class TestAClosedNetwork:
         for view in (STOPPED, SOURCES):
             assert [row.network for row in await world.rows(view)] == [DESTINATION]
         [closure] = await close_networks.list_all()
-        assert (closure.network, closure.by, closure.reason) == (DESTINATION, "ann", "maintenance")
+        assert {**closure, "at": None} == {
+            "network": DESTINATION,
+            "at": None,
+            "by": "ann",
+            "reason": "maintenance",
+        }
 
         await close_networks.open(DESTINATION, by="ann", reason="done")
 

@@ -286,5 +286,5 @@ async def test_a16_counts_under_the_app_s_cap_in_dollars_and_waits_when_it_is_fu
     await worlds.here.send_everything()
 
     [waits] = await manage_caps.list_queued(limit=20)
-    assert waits.intent_id == second.id
-    assert waits.reason == f"the cap of {IDS} has no room for it yet"
+    assert waits["intent_id"] == str(second.id)
+    assert waits["reason"] == f"the cap of {IDS} has no room for it yet"

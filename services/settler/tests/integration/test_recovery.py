@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 
@@ -42,6 +43,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.records import Place, Record
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 from tests.support.crashes import Killed
@@ -66,6 +68,10 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         await watching(world)()  # the next test begins with a database that is known
         async with world.engine.begin() as connection:
             await connection.execute(sql("TRUNCATE recovery CASCADE"))
+
+
+def place_of_row(record: Record) -> Place:
+    return datetime.fromisoformat(str(record["after_at"])), UUID(str(record["after_id"]))
 
 
 async def causes(world: World) -> list[str]:
@@ -296,15 +302,15 @@ class TestHeld:
         finish = finishing(held)
 
         [first] = await finish.list_held(limit=1)
-        [last] = await finish.list_held(after=first.place, limit=9)
+        [last] = await finish.list_held(after=place_of_row(first), limit=9)
 
         assert await finish.count_held() == 2
-        assert {one.kind: one.base_units for one in (first, last)} == {
-            "output": PAYOUT,
+        assert {one["kind"]: one["base_units"] for one in (first, last)} == {
+            "output": str(PAYOUT),
             "refund": None,
         }
-        assert (first.swap_id, first.network) == (last.swap_id, DESTINATION)
-        assert await finish.list_held(after=last.place, limit=9) == []
+        assert (first["swap_id"], first["network"]) == (last["swap_id"], DESTINATION)
+        assert await finish.list_held(after=place_of_row(last), limit=9) == []
         await held.finish_recovery()
         assert await finish.list_held(limit=9) == []
 

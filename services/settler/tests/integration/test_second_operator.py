@@ -366,7 +366,7 @@ class TestABlockedAddress:
             status, answer_document = await settler.ask("ann", "/blocked/lift", **order)
             assert status == 202
             blocked = PostgresBlocked(world.engine)
-            assert [one.address for one in await blocked.list_blocked(limit=9)] == [OWNER]
+            assert [one["address"] for one in await blocked.list_blocked(limit=9)] == [OWNER]
 
             assert (await settler.approve(answer_document))[0] == 200
             assert await blocked.list_blocked(limit=9) == []

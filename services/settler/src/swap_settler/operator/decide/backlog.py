@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
-from uuid import UUID
 
 from swap_settler.model.ledger.accounts import OWING, AccountKind
 
@@ -25,23 +24,6 @@ class BacklogKind(StrEnum):
 
     DEPOSITS = "deposits"  # booked, of swaps without an end
     REFUNDS = "refunds"  # not final
-
-
-@dataclass(frozen=True, slots=True)
-class BacklogPlace:
-    """An item in the order of its list: the oldest first."""
-
-    since: datetime
-    id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class BacklogItem:
-    """One of those that wait: a deposit, or a refund before or after its payment is ordered."""
-
-    place: BacklogPlace
-    swap_id: UUID
-    deposit_id: UUID | None  # None: a refund of the swap's main leg
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +64,3 @@ class Side(StrEnum):
     def sign(self) -> int:
         """Return what a balance of the ledger counts here: what is owed is negative there."""
         return -1 if self is Side.OWED else 1
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAccount:
-    """An account with a balance, which is a part of what is held, owed or free of an asset."""
-
-    id: int
-    kind: AccountKind
-    address: str | None  # of custody
-    swap_id: UUID | None
-    deposit_id: UUID | None
-    app_id: UUID | None
-    base_units: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 from starlette.requests import Request
@@ -17,11 +16,11 @@ from swap_runtime.operators.paging import (
     read_limit,
 )
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
-from swap_settler.operator.decide.signer import Blocked
 from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,
     ManageBlockedAddresses,
 )
+from swap_settler.records import place_of, without_place
 
 LISTED_MAX: Final = 10_000
 # Each block is looked up alone: one on all networks is not found by the name of a network.
@@ -50,7 +49,7 @@ class BlockedAdmin:
         if after[1] and not after[0]:  # a block on all networks has no network
             raise WrongQuery("after_network is the place of an after_address")
         found = await self._manage_blocked_addresses.list_all(after=after, limit=limit + 1)
-        return answer_page("blocked", found, limit=limit, show=_shown, place=_place)
+        return answer_page("blocked", found, limit=limit, show=without_place, place=place_of)
 
     async def show(self, request: Request) -> Response:
         """Answer `GET /admin/blocked/{address}`: on all networks, or on the `network`."""
@@ -59,7 +58,7 @@ class BlockedAdmin:
         )
         if found is None:
             return JSONResponse({"error": NO_BLOCK}, status_code=404)
-        return JSONResponse({"blocked": _shown(found)})
+        return JSONResponse({"blocked": without_place(found)})
 
     @answers_wrong_forms
     async def block(self, order: Order) -> Response:
@@ -74,17 +73,3 @@ class BlockedAdmin:
         form = read_form(order, AddressForm)
         lifted = await self._manage_blocked_addresses.lift(form.order(order.by))
         return JSONResponse({"lifted": lifted})
-
-
-def _place(one: Blocked) -> Mapping[str, str]:
-    return {"after_address": one.address, "after_network": one.network or ""}
-
-
-def _shown(one: Blocked) -> Mapping[str, Any]:
-    return {
-        "address": one.address,
-        "network": one.network,
-        "at": one.at.isoformat(),
-        "by": one.by,
-        "reason": one.reason,
-    }

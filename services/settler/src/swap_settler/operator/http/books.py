@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -19,17 +19,15 @@ from swap_runtime.operators.paging import (
 )
 from swap_settler.operator.decide.backlog import (
     Backlog,
-    BacklogItem,
     BacklogKind,
-    BacklogPlace,
     Cover,
-    OpenAccount,
     Side,
 )
-from swap_settler.operator.decide.reports import InvariantResult, LossEntry, LossPlace
+from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
-from swap_settler.operator.usecases.list_losses import ListLosses, NetworkLoss
+from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
+from swap_settler.records import place_of, without_place
 
 BACKLOGS: Final = {
     BacklogKind.DEPOSITS: "deposits without an end",
@@ -88,7 +86,7 @@ class BooksAdmin:
             after=read_query_number(request, "after") or 0,
             limit=limit + 1,
         )
-        return answer_page("accounts", found, limit=limit, show=_shown_account, place=_place)
+        return answer_page("accounts", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_queries
     async def waiting(self, request: Request) -> Response:
@@ -97,30 +95,28 @@ class BooksAdmin:
         kind = query.get("kind", "")
         if kind not in list(BacklogKind):
             return JSONResponse({"error": "kind is deposits or refunds"}, status_code=400)
-        place = read_place(request, read_query_uuid)
         found = await self._show_balances.list_items(
             BacklogKind(kind),
             query.get("network", ""),
-            after=None if place is None else BacklogPlace(*place),
+            after=read_place(request, read_query_uuid),
             limit=limit + 1,
         )
-        return answer_page("waiting", found, limit=limit, show=_shown_item, place=_item_place)
+        return answer_page("waiting", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_queries
     async def losses(self, request: Request) -> Response:
         """Answer `GET /admin/losses`: the budgets, and a page of entries."""
         limit = read_limit(request)
-        place = read_place(request, read_query_uuid)
-        after = None if place is None else LossPlace(*place)
+        after = read_place(request, read_query_uuid)
         entries = await self._list_losses.entries(after=after, limit=limit + 1)
-        networks = [_shown_loss(one) for one in await self._list_losses.by_network()]
+        networks = await self._list_losses.by_network()
         span_seconds = int(self._list_losses.span.total_seconds())
         return answer_page(
             "entries",
             entries,
             limit=limit,
-            show=_shown_entry,
-            place=_entry_place,
+            show=without_place,
+            place=place_of,
             further_members={"span_seconds": span_seconds, "networks": networks},
         )
 
@@ -160,34 +156,6 @@ def _shown_cover(cover: Cover) -> dict[str, Any]:
     }
 
 
-def _place(one: OpenAccount) -> Mapping[str, str]:
-    return {"after": str(one.id)}
-
-
-def _shown_account(one: OpenAccount) -> Mapping[str, Any]:
-    return {
-        "id": one.id,
-        "kind": one.kind.value,
-        "address": one.address,
-        "swap_id": one.swap_id and str(one.swap_id),
-        "deposit_id": one.deposit_id and str(one.deposit_id),
-        "app_id": one.app_id and str(one.app_id),
-        "base_units": str(one.base_units),
-    }
-
-
-def _item_place(one: BacklogItem) -> Mapping[str, str]:
-    return {"after_at": one.place.since.isoformat(), "after_id": str(one.place.id)}
-
-
-def _shown_item(one: BacklogItem) -> Mapping[str, Any]:
-    return {
-        "swap_id": str(one.swap_id),
-        "deposit_id": one.deposit_id and str(one.deposit_id),
-        "since": one.place.since.isoformat(),
-    }
-
-
 def _shown_backlogs(kind: BacklogKind, backlogs: Sequence[Backlog]) -> list[dict[str, Any]]:
     return [
         {
@@ -199,30 +167,6 @@ def _shown_backlogs(kind: BacklogKind, backlogs: Sequence[Backlog]) -> list[dict
         }
         for one in backlogs
     ]
-
-
-def _shown_loss(one: NetworkLoss) -> dict[str, Any]:
-    return {
-        "network": one.network,
-        "usd_micros": str(one.usd_micros),
-        "budget_usd_micros": str(one.budget_usd_micros),
-        "is_stopped": one.is_stopped,
-    }
-
-
-def _entry_place(entry: LossEntry) -> Mapping[str, str]:
-    return {"after_at": entry.place.at.isoformat(), "after_id": str(entry.place.id)}
-
-
-def _shown_entry(entry: LossEntry) -> dict[str, Any]:
-    return {
-        "kind": entry.kind,
-        "at": entry.place.at.isoformat(),
-        "swap_id": entry.swap_id and str(entry.swap_id),
-        "network": entry.network,
-        "token": entry.token,
-        "base_units": str(entry.base_units),
-    }
 
 
 def _shown_result(result: InvariantResult) -> dict[str, Any]:

@@ -27,13 +27,8 @@ from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_f
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, NO_CAP, CapName, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
-from swap_settler.paying.decide.caps import (
-    CapState,
-    CountedPayment,
-    CountedPlace,
-    QueuedPayment,
-    QueuePlace,
-)
+from swap_settler.paying.decide.caps import CapState
+from swap_settler.records import place_of, without_place
 
 
 class CapForm(OrderForm):
@@ -93,8 +88,7 @@ class CapAdmin:
     async def spent(self, request: Request) -> Response:
         """Answer `GET /admin/caps/{id}/spent`: what the cap's number is made of."""
         id, limit = read_number(request.path_params["id"]), read_limit(request)
-        place = read_place(request, read_query_uuid)
-        after = None if place is None else CountedPlace(*place)
+        after = read_place(request, read_query_uuid)
         found = (
             None
             if id is None
@@ -107,8 +101,8 @@ class CapAdmin:
             "payments",
             payments,
             limit=limit,
-            show=_shown_counted,
-            place=_counted_place,
+            show=without_place,
+            place=place_of,
             further_members={"cap": _shown_cap(cap)},
         )
 
@@ -168,8 +162,7 @@ class CapAdmin:
     @answers_wrong_queries
     async def list_queued(self, request: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""
-        place = read_place(request, read_query_number)
-        after = None if place is None else QueuePlace(*place)
+        after = read_place(request, read_query_number)
         return await self._shown_queue(after=after, limit=read_limit(request))
 
     async def one_queued(self, request: Request) -> Response:
@@ -180,13 +173,13 @@ class CapAdmin:
             found = None
         if found is None:
             return JSONResponse({"error": "this payment waits for no cap"}, status_code=404)
-        return JSONResponse({"waiting": _shown_payment(found)})
+        return JSONResponse({"waiting": without_place(found)})
 
     async def _shown_queue(
-        self, *, after: QueuePlace | None = None, limit: int = LISTED_MAX
+        self, *, after: tuple[datetime, int] | None = None, limit: int = LISTED_MAX
     ) -> Response:
         found = await self._manage_caps.list_queued(after=after, limit=limit + 1)
-        return answer_page("waiting", found, limit=limit, show=_shown_payment, place=_place)
+        return answer_page("waiting", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_forms
     async def grant_pass(self, order: Order) -> Response:
@@ -204,45 +197,6 @@ def payment_id(order: Order) -> UUID:
         return UUID(order.target["id"])
     except ValueError as error:
         raise WrongForm("not the id of a payment") from error
-
-
-def _place(one: QueuedPayment) -> Mapping[str, str]:
-    return {"after_at": one.place.since.isoformat(), "after_id": str(one.place.id)}
-
-
-def _shown_payment(one: QueuedPayment) -> Mapping[str, Any]:
-    return {
-        "intent_id": str(one.intent_id),
-        "swap_id": one.swap_id and str(one.swap_id),
-        "kind": one.kind,
-        "network": one.network,
-        "token": one.token,
-        "base_units": str(one.base_units),
-        "since": one.since.isoformat(),
-        "reason": one.reason,
-        "is_let_through": one.has_pass,
-    }
-
-
-def _counted_place(one: CountedPayment) -> Mapping[str, str]:
-    return {"after_at": one.place.until.isoformat(), "after_id": str(one.place.intent_id)}
-
-
-def _shown_counted(one: CountedPayment) -> Mapping[str, Any]:
-    return {
-        "intent_id": str(one.place.intent_id),
-        "kind": one.kind,
-        "state": one.state,
-        "units": str(one.units),
-        "network": one.network,
-        "token": one.token,
-        "base_units": str(one.base_units),
-        "swap_id": one.swap_id and str(one.swap_id),
-        "deposit_id": one.deposit_id and str(one.deposit_id),
-        "app_id": one.app_id and str(one.app_id),
-        "transaction_hash": one.transaction_hash,
-        "counts_until": one.counts_until.isoformat(),
-    }
 
 
 def _shown(caps: Sequence[CapState]) -> Response:

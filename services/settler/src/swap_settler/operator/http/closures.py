@@ -39,17 +39,4 @@ class ClosureAdmin:
         return await self._shown()
 
     async def _shown(self) -> Response:
-        closures = await self._close_networks.list_all()
-        return JSONResponse(
-            {
-                "closures": [
-                    {
-                        "network": one.network,
-                        "at": one.at.isoformat(),
-                        "by": one.by,
-                        "reason": one.reason,
-                    }
-                    for one in closures
-                ]
-            }
-        )
+        return JSONResponse({"closures": list(await self._close_networks.list_all())})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 from pydantic import Field, StringConstraints
 from starlette.requests import Request
@@ -20,14 +20,10 @@ from swap_runtime.operators.paging import (
     read_query_uuid,
 )
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
-from swap_settler.operator.decide.signer import (
-    FIRST_NONCE,
-    NoncePayment,
-    NoncePlace,
-    Signer,
-)
+from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
+from swap_settler.records import place_of, without_place
 
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower=True)]
 SENDS: Final = {"means": "it signs and sends what is due", "act": "nobody needs to act"}
@@ -71,10 +67,10 @@ class SignerAdmin:
         found = await self._list_signers.open_nonces(
             request.path_params["network"],
             request.path_params["address"],
-            after=_read_place(request) or FIRST_NONCE,
+            after=_read_place(request),
             limit=limit + 1,
         )
-        return answer_page("nonces", found, limit=limit, show=_shown_nonce, place=_place)
+        return answer_page("nonces", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_forms
     async def resume(self, order: Order) -> Response:
@@ -128,7 +124,7 @@ class SignerAdmin:
         }
 
 
-def _read_place(request: Request) -> NoncePlace | None:
+def _read_place(request: Request) -> tuple[int, UUID] | None:
     """
     :raises WrongQuery: when the nonce or the payment is wrong or missing.
     """
@@ -137,19 +133,4 @@ def _read_place(request: Request) -> NoncePlace | None:
         return None
     if nonce is None or intent_id is None:
         raise WrongQuery("after and after_id are one place")
-    return NoncePlace(nonce, intent_id)
-
-
-def _place(one: NoncePayment) -> Mapping[str, str]:
-    return {"after": str(one.place.nonce), "after_id": str(one.place.intent_id)}
-
-
-def _shown_nonce(one: NoncePayment) -> Mapping[str, Any]:
-    return {
-        "nonce": one.nonce,
-        "since": one.since.isoformat(),
-        "transaction_hash": one.transaction_hash,
-        "intent_id": one.intent_id and str(one.intent_id),
-        "kind": one.kind,
-        "swap_id": one.swap_id and str(one.swap_id),
-    }
+    return nonce, intent_id

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
 
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Row, Statement, sql
-from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.operator.decide.backlog import (
     Backlog,
-    BacklogItem,
     BacklogKind,
-    BacklogPlace,
     Cover,
-    OpenAccount,
     OpenSwaps,
     Side,
 )
+from swap_settler.records import Place, Record, place_values, to_record
 
 # Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
 # a join may read all deposits.
@@ -53,7 +49,8 @@ GROUP BY network
 """)
 # Those that the counts above are made of, on one network.
 DEPOSIT_ITEMS: Final = sql("""
-SELECT deposit.id, heard_at AS since, swap.id AS swap_id, deposit.id AS deposit_id
+SELECT swap.id AS swap_id, deposit.id AS deposit_id, heard_at AS since,
+       heard_at AS after_at, deposit.id AS after_id
 FROM (SELECT id FROM swap WHERE status IN ('ls_transfer_pending', 'pending_refund')
     AND source_network = :network) AS swap
 CROSS JOIN LATERAL (
@@ -63,7 +60,7 @@ WHERE (heard_at, deposit.id) > (
 ORDER BY heard_at, deposit.id LIMIT :limit
 """)
 REFUND_ITEMS: Final = sql("""
-SELECT id, since, swap_id, deposit_id
+SELECT swap_id, deposit_id, since, since AS after_at, id AS after_id
 FROM (
     -- A leg has one refund that is due.
     SELECT coalesce(deposit_id, swap_id) AS id, since, swap_id, deposit_id
@@ -76,7 +73,6 @@ WHERE (since, id) > (
     coalesce(CAST(:after_at AS timestamptz), '-infinity'), CAST(:after_id AS uuid))
 ORDER BY since, id LIMIT :limit
 """)
-FIRST_ID: Final = UUID(int=0)
 COVERS: Final = sql("""
 SELECT inventory.network, inventory.token, held_base_units, owed_base_units, asked.treasury,
     snapshot.balance, snapshot.block_number
@@ -91,7 +87,8 @@ LEFT JOIN LATERAL (
 
 # Only the Treasury's custody can be paid out. An operator asks for one asset at a time.
 ACCOUNTS: Final = sql("""
-SELECT id, kind, address, swap_id, deposit_id, app_id, balance FROM account
+SELECT id, kind, address, swap_id, deposit_id, app_id, CAST(:sign AS int) * balance AS base_units,
+       id AS after FROM account
 WHERE network = :network AND token = :token AND balance <> 0 AND id > :after
     AND kind = ANY(CAST(:kinds AS text[])) AND coalesce(holder, 'treasury') = 'treasury'
 ORDER BY id LIMIT :limit
@@ -117,22 +114,17 @@ class PostgresBacklogs:
         return await self._backlogs(REFUNDS)
 
     async def list_items(
-        self, kind: BacklogKind, network: str, *, after: BacklogPlace | None, limit: int
-    ) -> Sequence[BacklogItem]:
-        """Return those of one network that wait, the oldest first.
+        self, kind: BacklogKind, network: str, *, after: Place | None, limit: int
+    ) -> Sequence[Record]:
+        """Return those of one network that wait, the oldest first: a deposit, or a refund before or
+        after its payment is ordered. A refund of the main leg has no deposit.
 
         :param after: only what follows this place.
         """
         statement = DEPOSIT_ITEMS if kind is BacklogKind.DEPOSITS else REFUND_ITEMS
-        values = {
-            "network": network,
-            "after_at": None if after is None else after.since,
-            "after_id": FIRST_ID if after is None else after.id,
-            "limit": limit,
-        }
+        values = {"network": network, **place_values(after), "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statement, values)
-        return [BacklogItem(BacklogPlace(r.since, r.id), r.swap_id, r.deposit_id) for r in rows]
+            return [to_record(row) for row in await connection.execute(statement, values)]
 
     async def open_swaps(self) -> Sequence[OpenSwaps]:
         """Return the swaps without an end, by status; a status without any is absent."""
@@ -147,8 +139,8 @@ class PostgresBacklogs:
 
     async def accounts(
         self, network: str, token: str, side: Side, *, after: int, limit: int
-    ) -> Sequence[OpenAccount]:
-        """Return the accounts that are a side of an asset's cover, the oldest first.
+    ) -> Sequence[Record]:
+        """Return the accounts with a balance that are a side of an asset's cover, the oldest first.
 
         :param after: only those with a higher id.
         """
@@ -156,23 +148,12 @@ class PostgresBacklogs:
             "network": network,
             "token": token,
             "kinds": [kind.value for kind in side.kinds],
+            "sign": side.sign,
             "after": after,
             "limit": limit,
         }
         async with reading(self._engine) as connection:
-            rows = await connection.execute(ACCOUNTS, values)
-        return [
-            OpenAccount(
-                id=row.id,
-                kind=AccountKind(row.kind),
-                address=row.address,
-                swap_id=row.swap_id,
-                deposit_id=row.deposit_id,
-                app_id=row.app_id,
-                base_units=side.sign * int(row.balance),
-            )
-            for row in rows
-        ]
+            return [to_record(row) for row in await connection.execute(ACCOUNTS, values)]
 
     async def _backlogs(self, statement: Statement) -> Sequence[Backlog]:
         async with reading(self._engine) as connection:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import bindparam, func, literal_column, select, tuple_
+from sqlalchemy import SQLColumnExpression, bindparam, func, literal_column, select, tuple_
 from sqlmodel import col
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.models import columns_of, read_row, statement_of
+from swap_runtime.postgres.models import statement_of
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.decide.signer import Blocked
-from swap_settler.operator.store.models import BlockedAddressTable, BlockFacts
+from swap_settler.operator.store.models import BlockedAddressTable
+from swap_settler.records import Record, to_record
 
 # An address that is blocked on all networks comes before it on one.
 _NETWORK: Final = func.coalesce(col(BlockedAddressTable.network), literal_column("''"))
-_STANDING: Final = select(*columns_of(BlockFacts, BlockedAddressTable)).where(
-    col(BlockedAddressTable.lifted_at).is_(None)
+_COLUMNS: Final[Sequence[SQLColumnExpression[Any]]] = (
+    col(BlockedAddressTable.address),
+    col(BlockedAddressTable.network),
+    col(BlockedAddressTable.blocked_at).label("at"),
+    col(BlockedAddressTable.blocked_by).label("by"),
+    col(BlockedAddressTable.blocked_because).label("reason"),
+    col(BlockedAddressTable.address).label("after_address"),
+    _NETWORK.label("after_network"),
 )
+_STANDING: Final = select(*_COLUMNS).where(col(BlockedAddressTable.lifted_at).is_(None))
 LISTED: Final = statement_of(
     _STANDING.where(
         col(BlockedAddressTable.address) >= bindparam("after_address"),  # for the index
@@ -57,23 +64,22 @@ class PostgresBlocked:
 
     async def list_blocked(
         self, *, after: tuple[str, str] = ("", ""), limit: int
-    ) -> Sequence[Blocked]:
+    ) -> Sequence[Record]:
         """
         :param after: only what follows this address, on this network; "" for all networks.
         """
         values = {"after_address": after[0], "after_network": after[1], "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(LISTED, values)
-        return [_blocked(read_row(BlockFacts, row)) for row in rows]
+            return [to_record(row) for row in await connection.execute(LISTED, values)]
 
-    async def find_blocked(self, address: str, network: str | None) -> Blocked | None:
+    async def find_blocked(self, address: str, network: str | None) -> Record | None:
         """
         :param network: None where it is blocked on all networks.
         """
         values = {"address": address, "network": network or ""}
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND, values)).one_or_none()
-        return None if row is None else _blocked(read_row(BlockFacts, row))
+        return None if row is None else to_record(row)
 
     async def block(
         self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
@@ -96,9 +102,3 @@ class PostgresBlocked:
             await connection.execute(CHANGED)
             await log_order(connection)
         return lifted
-
-
-def _blocked(facts: BlockFacts) -> Blocked:
-    return Blocked(
-        facts.address, facts.network, facts.blocked_at, facts.blocked_by, facts.blocked_because
-    )

@@ -17,13 +17,10 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.models import CapFacts, OutflowCapTable
-from swap_settler.paying.decide.caps import (
-    CapState,
-    CountedPayment,
-    CountedPlace,
-    QueuedPayment,
-    QueuePlace,
-)
+from swap_settler.paying.decide.caps import CapState
+from swap_settler.records import Place, Record, place_values
+
+QueuePlace = tuple[datetime, int]  # the longest waiting first
 
 
 def _in_span(cap: str) -> str:
@@ -68,7 +65,6 @@ LEFT JOIN LATERAL (SELECT intent_id, until, amount FROM outflow_counted
 LEFT JOIN intent ON intent.id = counted.intent_id
 ORDER BY counted.until DESC, counted.intent_id DESC
 """)
-FIRST_ID: Final = UUID(int=0)
 # Unless it may be raised: not above at once, and not above over time (`CapLimit.is_above`).
 SET: Final = sql("""
 INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, set_because)
@@ -142,20 +138,15 @@ class PostgresCaps:
             return [_cap(row) for row in await connection.execute(CAPS)]
 
     async def list_counted(
-        self, id: int, *, after: CountedPlace | None, limit: int
-    ) -> tuple[CapState, Sequence[CountedPayment]] | None:
+        self, id: int, *, after: Place | None, limit: int
+    ) -> tuple[CapState, Sequence[Record]] | None:
         """Return a cap with the payments that its spent amount is made of, the newest first.
 
         None where it was lifted.
 
-        :param after: only what follows this place.
+        :param after: only what follows this place: the end of a slice, and a payment.
         """
-        values = {
-            "id": id,
-            "after_at": None if after is None else after.until,
-            "after_id": FIRST_ID if after is None else after.intent_id,
-            "limit": limit,
-        }
+        values = {"id": id, **place_values(after), "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(COUNTED, values)
         payments = [_counted_payment(row) for row in rows if row.intent_id is not None]
@@ -212,21 +203,17 @@ class PostgresCaps:
             connection.wake(lane_channel(network))
         return is_lifted
 
-    async def list_queued(self, *, after: QueuePlace | None, limit: int) -> Sequence[QueuedPayment]:
+    async def list_queued(self, *, after: QueuePlace | None, limit: int) -> Sequence[Record]:
         """Return the payments that wait for their turn, the longest waiting first.
 
         :param after: only what follows this place.
         """
-        values = {
-            "networks": self._networks,
-            "after_at": None if after is None else after.since,
-            "after_id": 0 if after is None else after.id,
-            "limit": limit,
-        }
+        at, id = after or (None, 0)
+        values = {"networks": self._networks, "after_at": at, "after_id": id, "limit": limit}
         async with reading(self._engine) as connection:
             return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
 
-    async def find_queued(self, intent_id: UUID) -> QueuedPayment | None:
+    async def find_queued(self, intent_id: UUID) -> Record | None:
         """Return a payment that waits for its turn; None where it does not."""
         values = {"networks": self._networks, "intent_id": intent_id}
         async with reading(self._engine) as connection:
@@ -262,36 +249,39 @@ def _cap(row: Row) -> CapState:
     return CapState(**facts, id=row.id, spent=int(row.spent), waiting=row.waiting)
 
 
-def _counted_payment(row: Row) -> CountedPayment:
-    return CountedPayment(
-        place=CountedPlace(row.until, row.intent_id),
-        counts_until=row.counts_until,
-        units=int(row.amount),
-        kind=row.kind,
-        network=row.paid_network,
-        token=row.paid_token,
-        base_units=int(row.base_units),
-        state=row.state,
-        swap_id=row.swap_id,
-        deposit_id=row.deposit_id,
-        app_id=row.owner_app_id,
-        transaction_hash=row.transaction_hash,
-    )
+def _counted_payment(row: Row) -> Record:
+    return {
+        "intent_id": str(row.intent_id),
+        "kind": row.kind,
+        "state": row.state,
+        "units": str(int(row.amount)),
+        "network": row.paid_network,
+        "token": row.paid_token,
+        "base_units": str(int(row.base_units)),
+        "swap_id": row.swap_id and str(row.swap_id),
+        "deposit_id": row.deposit_id and str(row.deposit_id),
+        "app_id": row.owner_app_id and str(row.owner_app_id),
+        "transaction_hash": row.transaction_hash,
+        "counts_until": row.counts_until.isoformat(),
+        "after_at": row.until.isoformat(),
+        "after_id": str(row.intent_id),
+    }
 
 
-def _queued_payment(row: Row) -> QueuedPayment:
-    return QueuedPayment(
-        intent_id=row.intent_id,
-        swap_id=row.swap_id,
-        kind=row.kind,
-        network=row.network,
-        token=row.token,
-        base_units=int(row.base_units),
-        reason=_reason(row),
-        since=row.since,
-        has_pass=row.is_let_through,
-        place=QueuePlace(row.since, row.place),
-    )
+def _queued_payment(row: Row) -> Record:
+    return {
+        "intent_id": str(row.intent_id),
+        "swap_id": row.swap_id and str(row.swap_id),
+        "kind": row.kind,
+        "network": row.network,
+        "token": row.token,
+        "base_units": str(int(row.base_units)),
+        "since": row.since.isoformat(),
+        "reason": _reason(row),
+        "is_let_through": row.is_let_through,
+        "after_at": row.since.isoformat(),
+        "after_id": str(row.place),
+    }
 
 
 def _reason(row: Row) -> str:

@@ -8,10 +8,10 @@ from typing import Final
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.decide.signer import Closure
+from swap_settler.records import Record, to_record
 
 CLOSURES: Final = sql("""
-SELECT network, closed_at, closed_by, closed_because FROM network_closure
+SELECT network, closed_at AS at, closed_by AS by, closed_because AS reason FROM network_closure
 WHERE opened_at IS NULL ORDER BY network
 """)
 CLOSE: Final = sql("""
@@ -28,11 +28,10 @@ class PostgresClosures:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def list_closures(self) -> Sequence[Closure]:
+    async def list_closures(self) -> Sequence[Record]:
         """Return those that hold."""
         async with reading(self._engine) as connection:
-            rows = await connection.execute(CLOSURES)
-        return [Closure(r.network, r.closed_at, r.closed_by, r.closed_because) for r in rows]
+            return [to_record(row) for row in await connection.execute(CLOSURES)]
 
     async def close(self, network: str, *, by: str, reason: str) -> bool:
         """Close a network. False if it was closed."""

@@ -14,7 +14,7 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.reports import InvariantResult
-from swap_settler.operator.store.records import Record
+from swap_settler.records import Record
 
 NAMED: Final = re.compile(r"^-- name: (.+)$", re.MULTILINE)
 TIMEOUT: Final = timedelta(seconds=10)

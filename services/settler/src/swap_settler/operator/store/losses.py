@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.decide.reports import LossEntry, LossPlace
 from swap_settler.operator.decide.signer import Stop
+from swap_settler.records import Place, Record, place_values, to_record
 
 BY: Final = "the loss budget"
 # In millionths of a dollar, at the price of the swap's quote, rounded up. What is mined again after
@@ -61,10 +60,9 @@ WHERE network = :network AND lifted_at IS NULL
     AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
 """)
 
-FIRST_ID: Final = UUID(int=0)
 ENTRIES: Final = sql("""
-SELECT entry.id, entry.kind, entry.at, entry.swap_id, account.network, account.token,
-    posting.base_units
+SELECT entry.kind, entry.at, entry.swap_id, account.network, account.token, posting.base_units,
+    entry.at AS after_at, entry.id AS after_id
 FROM (
     SELECT id, kind, swap_id, at FROM ledger_transaction
     WHERE kind IN ('lost', 'recovered', 'refuel_lost')
@@ -103,24 +101,14 @@ class PostgresLosses:
             rows = await connection.execute(STOPS)
         return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
 
-    async def list_entries(self, *, after: LossPlace | None, limit: int) -> Sequence[LossEntry]:
-        """Return the newest postings first.
+    async def list_entries(self, *, after: Place | None, limit: int) -> Sequence[Record]:
+        """Return the newest postings first; negative where a loss was found again.
 
         :param after: only what follows this place.
         """
-        values = {
-            "after_at": None if after is None else after.at,
-            "after_id": FIRST_ID if after is None else after.id,
-            "limit": limit,
-        }
+        values = {**place_values(after), "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(ENTRIES, values)
-        return [
-            LossEntry(
-                LossPlace(r.at, r.id), r.kind, r.swap_id, r.network, r.token, int(r.base_units)
-            )
-            for r in rows
-        ]
+            return [to_record(row) for row in await connection.execute(ENTRIES, values)]
 
     async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:
         """Have nothing paid any more for what came from there.

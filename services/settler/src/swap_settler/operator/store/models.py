@@ -64,17 +64,9 @@ class OutflowCapTable(Table, CapFacts, table=True):
     id: int = Field(sa_type=BigInteger, primary_key=True, sa_column_args=(Identity(always=True),))
 
 
-class BlockFacts(SQLModel):
+class BlockedAddressTable(Table, table=True):
     """An address that is not paid."""
 
-    address: str = Field(sa_type=Text)  # lower case
-    network: str | None = Field(sa_type=Text)  # None: on all
-    blocked_at: datetime = Field(sa_type=MOMENT, sa_column_kwargs=NOW)
-    blocked_by: str = Field(sa_type=Text)
-    blocked_because: str = Field(sa_type=Text)
-
-
-class BlockedAddressTable(Table, BlockFacts, table=True):
     __tablename__ = "blocked_address"
     __table_args__ = (
         CheckConstraint("address = lower(address)", "blocked_address_address_check"),
@@ -94,6 +86,11 @@ class BlockedAddressTable(Table, BlockFacts, table=True):
     )
 
     id: int = Field(sa_type=BigInteger, primary_key=True, sa_column_args=(Identity(always=True),))
+    address: str = Field(sa_type=Text)  # lower case
+    network: str | None = Field(sa_type=Text)  # None: on all
+    blocked_at: datetime = Field(sa_type=MOMENT, sa_column_kwargs=NOW)
+    blocked_by: str = Field(sa_type=Text)
+    blocked_because: str = Field(sa_type=Text)
     lifted_at: datetime | None = Field(sa_type=MOMENT)
     lifted_by: str | None = Field(sa_type=Text)
     lifted_because: str | None = Field(sa_type=Text)

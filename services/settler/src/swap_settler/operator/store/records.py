@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from decimal import Decimal
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
 from swap_runtime.postgres.database import Engine, reading
-from swap_runtime.postgres.sql import Row, Statement, sql
+from swap_runtime.postgres.sql import Statement, sql
+from swap_settler.records import Record, to_record
 
 SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")
 PARTS: Final = {
@@ -85,9 +84,6 @@ CLAIMABLE: Final = sql(f"{_CLAIMABLE} AND id > :after ORDER BY id LIMIT :limit")
 FIND_CLAIMABLE: Final = sql(f"{_CLAIMABLE} AND id = :id")
 
 
-Record = Mapping[str, object]  # as an operator reads it: amounts are digits
-
-
 class PostgresRecords:
     """What an operator may look at. Locks nothing."""
 
@@ -131,7 +127,7 @@ class PostgresRecords:
 
     async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:
         async with reading(self._engine) as connection:
-            return [_record(row) for row in await connection.execute(statement, values)]
+            return [to_record(row) for row in await connection.execute(statement, values)]
 
 
 def _funding_keys(deposit_id: UUID, version: object) -> Sequence[str]:
@@ -139,21 +135,3 @@ def _funding_keys(deposit_id: UUID, version: object) -> Sequence[str]:
     assert isinstance(version, int)
     versions = range(1, version + 1)
     return [f"{kind}/{deposit_id}/{n}" for kind in ("funded", "unfunded") for n in versions]
-
-
-def _record(row: Row) -> Record:
-    return {name: _plain(value) for name, value in row._asdict().items()}
-
-
-def _plain(value: object) -> object:
-    match value:
-        case Decimal():
-            return str(int(value))
-        case UUID():
-            return str(value)
-        case datetime():
-            return value.isoformat()
-        case bytes():
-            return f"0x{value.hex()}"
-        case _:
-            return value

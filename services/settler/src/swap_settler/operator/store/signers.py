@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
+from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
-from swap_settler.operator.decide.signer import (
-    NO_INTENT,
-    Halted,
-    NoncePayment,
-    NoncePlace,
-    Resumed,
-    Signer,
-)
+from swap_settler.operator.decide.signer import Halted, Resumed, Signer
+from swap_settler.records import Record, to_record
 
 SIGNERS: Final = sql("""
 SELECT signer.network, signer.address, next_nonce, halted_reason, halted_at,
@@ -27,12 +22,14 @@ LEFT JOIN nonce_slot AS slot ON (slot.network, slot.signer) = (signer.network, s
     AND slot.closed_at IS NULL
 GROUP BY signer.network, signer.address ORDER BY signer.network, signer.address
 """)
-# A row for each payment of a nonce.
+# A row for each payment of a nonce, with the latest attempt; no payment stands before all.
 OPEN_NONCES: Final = sql("""
-SELECT slot.nonce, slot.assigned_at, intent.id, intent.kind, intent.swap_id, (
+SELECT slot.nonce, slot.assigned_at AS since, (
     SELECT transaction_hash FROM attempt
     WHERE (network, signer, nonce) = (slot.network, slot.signer, slot.nonce)
-    ORDER BY signed_at DESC LIMIT 1) AS transaction_hash
+    ORDER BY signed_at DESC LIMIT 1) AS transaction_hash,
+    intent.id AS intent_id, intent.kind, intent.swap_id, slot.nonce AS after,
+    coalesce(intent.id, CAST(:no_id AS uuid)) AS after_id
 FROM nonce_slot AS slot
 LEFT JOIN slot_intent USING (network, signer, nonce)
 LEFT JOIN intent ON intent.id = slot_intent.intent_id
@@ -52,6 +49,9 @@ WHERE (signer.network, signer.address, signer.halted_reason)
 RETURNING signer.address
 """)
 
+NO_INTENT: Final = UUID(int=0)
+NoncePlace = tuple[int, UUID]  # an open nonce, and one of its payments
+
 
 class PostgresSigners:
     """The signers of all lanes, as an operator looks after them."""
@@ -64,26 +64,23 @@ class PostgresSigners:
             return [_to_signer(row) for row in await connection.execute(SIGNERS)]
 
     async def open_nonces(
-        self, network: str, address: str, *, after: NoncePlace, limit: int
-    ) -> Sequence[NoncePayment]:
+        self, network: str, address: str, *, after: NoncePlace | None, limit: int
+    ) -> Sequence[Record]:
         """Return the open nonces of a signer, the lowest first: a row for each payment.
 
         :param after: only what follows this place.
         """
+        nonce, id = after or (-1, NO_INTENT)
         values = {
             "network": network,
             "address": address,
             "no_id": NO_INTENT,
-            "after": after.nonce,
-            "after_id": after.intent_id,
+            "after": nonce,
+            "after_id": id,
             "limit": limit,
         }
         async with reading(self._engine) as connection:
-            rows = await connection.execute(OPEN_NONCES, values)
-        return [
-            NoncePayment(r.nonce, r.assigned_at, r.transaction_hash, r.id, r.kind, r.swap_id)
-            for r in rows
-        ]
+            return [to_record(row) for row in await connection.execute(OPEN_NONCES, values)]
 
     async def resume(self, halted: Sequence[Signer], *, by: str, reason: str) -> frozenset[str]:
         """Let signers go on that are halted still, for the reason they were listed with.

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
-from swap_settler.operator.decide.signer import Closure
 from swap_settler.operator.store.closures import PostgresClosures
+from swap_settler.records import Record
 
 
 class CloseNetworks:
@@ -20,7 +20,7 @@ class CloseNetworks:
         self._closures = closures
         self._networks = networks
 
-    async def list_all(self) -> Sequence[Closure]:
+    async def list_all(self) -> Sequence[Record]:
         return await self._closures.list_closures()
 
     async def close(self, network: str, *, by: str, reason: str) -> None:

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
-from swap_settler.operator.decide.reports import LossEntry, LossPlace
 from swap_settler.operator.store.losses import PostgresLosses
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkLoss:
-    """What counts still of one network, in millionths of a dollar."""
-
-    network: str
-    usd_micros: int
-    budget_usd_micros: int
-    is_stopped: bool
+from swap_settler.records import Place, Record
 
 
 class ListLosses:
@@ -32,21 +21,21 @@ class ListLosses:
         self._budgets = budgets
         self.span = span
 
-    async def by_network(self) -> Sequence[NetworkLoss]:
-        """Return every network of the catalogue."""
+    async def by_network(self) -> Sequence[Record]:
+        """Return every network of the catalogue, with what counts still."""
         counted_losses = await self._losses.counted_losses(self.span)
         stopped = {stop.network for stop in await self._losses.list_stops()}
         return [
-            NetworkLoss(
-                network,
-                counted_losses[network].usd_micros if network in counted_losses else 0,
-                budget,
-                network in stopped,
-            )
+            {
+                "network": network,
+                "usd_micros": str(lost.usd_micros if (lost := counted_losses.get(network)) else 0),
+                "budget_usd_micros": str(budget),
+                "is_stopped": network in stopped,
+            }
             for network, budget in sorted(self._budgets.items())
         ]
 
-    async def entries(self, *, after: LossPlace | None, limit: int) -> Sequence[LossEntry]:
+    async def entries(self, *, after: Place | None, limit: int) -> Sequence[Record]:
         """Return the newest postings of losses, also of those that count no more.
 
         :param after: only what follows this place.

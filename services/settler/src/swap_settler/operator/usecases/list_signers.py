@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from swap_settler.operator import observe
-from swap_settler.operator.decide.signer import NoncePayment, NoncePlace, Signer
-from swap_settler.operator.store.signers import PostgresSigners
+from swap_settler.operator.decide.signer import Signer
+from swap_settler.operator.store.signers import NoncePlace, PostgresSigners
+from swap_settler.records import Record
 
 
 class ListSigners:
@@ -23,8 +24,8 @@ class ListSigners:
         return found
 
     async def open_nonces(
-        self, network: str, address: str, *, after: NoncePlace, limit: int
-    ) -> Sequence[NoncePayment]:
+        self, network: str, address: str, *, after: NoncePlace | None, limit: int
+    ) -> Sequence[Record]:
         """Return the nonces that a signer has out, with their payments.
 
         :param after: only what follows this place.

@@ -9,8 +9,8 @@ from swap_chains.evm.codec import checksum_address, has_valid_checksum
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
-from swap_settler.operator.decide.signer import Blocked
 from swap_settler.operator.store.blocked import PostgresBlocked
+from swap_settler.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class ManageBlockedAddresses:
         self._blocked = blocked
         self._catalogue = catalogue
 
-    async def list_all(self, *, after: tuple[str, str] = ("", ""), limit: int) -> Sequence[Blocked]:
+    async def list_all(self, *, after: tuple[str, str] = ("", ""), limit: int) -> Sequence[Record]:
         """
         :param after: only what follows this address, on this network; "" for all networks.
         """
         return await self._blocked.list_blocked(after=after, limit=limit)
 
-    async def find(self, address: str, network: str | None) -> Blocked | None:
+    async def find(self, address: str, network: str | None) -> Record | None:
         """
         :param network: None where it is blocked on all networks.
         """

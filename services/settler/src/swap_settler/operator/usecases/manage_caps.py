@@ -12,14 +12,9 @@ from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.store.caps import PostgresCaps
-from swap_settler.paying.decide.caps import (
-    CapState,
-    CountedPayment,
-    CountedPlace,
-    QueuedPayment,
-    QueuePlace,
-)
+from swap_settler.operator.store.caps import PostgresCaps, QueuePlace
+from swap_settler.paying.decide.caps import CapState
+from swap_settler.records import Place, Record
 
 NO_CAP: Final = "there is no such cap"
 CAP_CHANGED: Final = "the cap has changed since it was ordered: list the caps, and order it again"
@@ -43,8 +38,8 @@ class ManageCaps:
         return await self._caps.list_caps()
 
     async def list_counted(
-        self, id: int, *, after: CountedPlace | None = None, limit: int
-    ) -> tuple[CapState, Sequence[CountedPayment]] | None:
+        self, id: int, *, after: Place | None = None, limit: int
+    ) -> tuple[CapState, Sequence[Record]] | None:
         """Return a cap with the payments that count under it now; None where it was lifted.
 
         :param after: only what follows this place.
@@ -113,15 +108,14 @@ class ManageCaps:
         observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
         return await self.list_all()
 
-    async def list_queued(
-        self, *, after: QueuePlace | None = None, limit: int
-    ) -> Sequence[QueuedPayment]:
-        """
+    async def list_queued(self, *, after: QueuePlace | None = None, limit: int) -> Sequence[Record]:
+        """Return the payments that wait for their turn, each by one of the caps that keep it.
+
         :param after: only what follows this place.
         """
         return await self._caps.list_queued(after=after, limit=limit)
 
-    async def find_queued(self, intent_id: UUID) -> QueuedPayment | None:
+    async def find_queued(self, intent_id: UUID) -> Record | None:
         """Return a payment that waits for its turn; None where it does not."""
         return await self._caps.find_queued(intent_id)
 

@@ -18,9 +18,9 @@ from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator import observe
 from swap_settler.operator.decide.rescues import ReturnOrder
-from swap_settler.operator.store.records import Record
 from swap_settler.operator.store.rescues import PostgresRescues, UnmatchedDeposit
 from swap_settler.operator.usecases.recipients import recipient_of
+from swap_settler.records import Record
 
 VIEW_GAS: Final = 100_000
 WORD: Final = 32

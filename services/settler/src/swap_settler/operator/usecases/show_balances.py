@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from swap_settler.operator.decide.backlog import (
     Backlog,
-    BacklogItem,
     BacklogKind,
-    BacklogPlace,
     Cover,
-    OpenAccount,
     Side,
 )
 from swap_settler.operator.store.backlogs import PostgresBacklogs
+from swap_settler.records import Place, Record
 
 
 class ShowBalances:
@@ -27,7 +25,7 @@ class ShowBalances:
 
     async def accounts(
         self, network: str, token: str, side: Side, *, after: int, limit: int
-    ) -> Sequence[OpenAccount]:
+    ) -> Sequence[Record]:
         """Return the accounts that a side of an asset's cover is made of.
 
         :param after: only those with a higher id.
@@ -35,8 +33,8 @@ class ShowBalances:
         return await self._backlogs.accounts(network, token, side, after=after, limit=limit)
 
     async def list_items(
-        self, kind: BacklogKind, network: str, *, after: BacklogPlace | None, limit: int
-    ) -> Sequence[BacklogItem]:
+        self, kind: BacklogKind, network: str, *, after: Place | None, limit: int
+    ) -> Sequence[Record]:
         """Return the deposits or refunds that wait on a network.
 
         :param after: only what follows this place.

@@ -202,28 +202,6 @@ class Proofs:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class HeldPlace:
-    """A place in the list of what is held: the oldest first."""
-
-    since: datetime
-    id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class HeldPayment:
-    """A payment, or a due refund, that a recovery, a hold or an uncompared network holds."""
-
-    place: HeldPlace
-    kind: str
-    network: str
-    token: str
-    base_units: int | None  # None: of a refund that is due
-    swap_id: UUID | None
-    deposit_id: UUID | None
-    app_id: UUID | None  # of a partner's fee
-
-
 Asset = tuple[str, str]  # network, token
 
 

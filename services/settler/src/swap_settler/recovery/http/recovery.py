@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -27,11 +27,10 @@ from swap_settler.forms import (
     read_form,
     read_id,
 )
+from swap_settler.records import place_of, without_place
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Forgotten,
-    HeldPayment,
-    HeldPlace,
     NetworkProof,
     Recovery,
     RetainedHold,
@@ -120,10 +119,9 @@ class RecoveryAdmin:
     @answers_wrong_queries
     async def held(self, request: Request) -> Response:
         """Answer `GET /admin/recovery/held`: what the number of held payments is made of."""
-        limit, place = read_limit(request), read_place(request, read_query_uuid)
-        after = None if place is None else HeldPlace(*place)
+        limit, after = read_limit(request), read_place(request, read_query_uuid)
         found = await self._finish_recovery.list_held(after=after, limit=limit + 1)
-        return answer_page("held", found, limit=limit, show=_shown_held, place=_held_place)
+        return answer_page("held", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_forms
     async def finish(self, order: Order) -> Response:
@@ -198,23 +196,6 @@ def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
         "ended_by": ended and ended.by,
         "ended_because": ended and ended.because,
         "means": OPEN if ended is None else ENDED,
-    }
-
-
-def _held_place(one: HeldPayment) -> Mapping[str, str]:
-    return {"after_at": one.place.since.isoformat(), "after_id": str(one.place.id)}
-
-
-def _shown_held(one: HeldPayment) -> Mapping[str, Any]:
-    return {
-        "since": one.place.since.isoformat(),
-        "kind": one.kind,
-        "network": one.network,
-        "token": one.token,
-        "base_units": None if one.base_units is None else str(one.base_units),
-        "swap_id": one.swap_id and str(one.swap_id),
-        "deposit_id": one.deposit_id and str(one.deposit_id),
-        "app_id": one.app_id and str(one.app_id),
     }
 
 

@@ -16,11 +16,10 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
+from swap_settler.records import Place, Record, place_values, to_record
 from swap_settler.recovery.decide.recovery import (
     Ended,
     Findings,
-    HeldPayment,
-    HeldPlace,
     HeldSwap,
     NetworkProof,
     PaymentId,
@@ -50,7 +49,9 @@ SELECT (SELECT count(*) {_HELD_INTENTS}) + (SELECT count(*) {_HELD_REFUNDS})
 """)
 # Those that the count above is made of. The amount of a refund that is due is not known yet.
 LIST_HELD: Final = sql(f"""
-SELECT * FROM (
+SELECT since, kind, network, token, base_units, swap_id, deposit_id, app_id,
+       since AS after_at, id AS after_id
+FROM (
     SELECT id, created_at AS since, kind, network, token, base_units, swap_id, deposit_id, app_id
     {_HELD_INTENTS}
     UNION ALL
@@ -84,7 +85,6 @@ ORDER BY network, paid_id
 
 
 CLAIM = IntentKind.CLAIM.value
-FIRST_ID: Final = UUID(int=0)
 
 
 class PostgresRecoveries:
@@ -115,31 +115,14 @@ class PostgresRecoveries:
         async with reading(self._engine) as connection:
             return int(await connection.scalar(COUNT_HELD) or 0)
 
-    async def list_held(self, *, after: HeldPlace | None, limit: int) -> Sequence[HeldPayment]:
+    async def list_held(self, *, after: Place | None, limit: int) -> Sequence[Record]:
         """Return the payments and refunds that wait for it, the oldest first.
 
         :param after: only what follows this place.
         """
-        values = {
-            "after_at": None if after is None else after.since,
-            "after_id": FIRST_ID if after is None else after.id,
-            "limit": limit,
-        }
+        values = {**place_values(after), "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(LIST_HELD, values)
-        return [
-            HeldPayment(
-                place=HeldPlace(row.since, row.id),
-                kind=row.kind,
-                network=row.network,
-                token=row.token,
-                base_units=None if row.base_units is None else int(row.base_units),
-                swap_id=row.swap_id,
-                deposit_id=row.deposit_id,
-                app_id=row.app_id,
-            )
-            for row in rows
-        ]
+            return [to_record(row) for row in await connection.execute(LIST_HELD, values)]
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
