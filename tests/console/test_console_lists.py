@@ -32,9 +32,7 @@ from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
-from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
-from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
-from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
@@ -149,13 +147,10 @@ async def browser(world: World, database: Database) -> AsyncIterator[Browser]:
 def reads_of(world: World) -> list[AdminRoute]:
     """Return the lists of the settler, and one row of each."""
     engine, catalogue, networks = world.engine, world.catalogue, [SOURCE, DESTINATION]
-    records = PostgresRecords(engine)
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
     admin = Admin(
-        inspect_swaps=InspectSwaps(records),
-        inspect_deposits=InspectDeposits(records),
-        list_claimable=ListClaimable(records),
-        list_stuck=ListStuck(PostgresDwelling(engine, networks=networks), dwell, clock=utc_now),
+        InspectRecords(PostgresRecords(engine)),
+        ListStuck(PostgresDwelling(engine, networks=networks), dwell, clock=utc_now),
     )
     caps = ManageCaps(PostgresCaps(engine, networks=networks), catalogue=catalogue)
     of_caps = CapAdmin(caps, weighing(engine, catalogue))

@@ -24,9 +24,7 @@ from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.store.records import PostgresRecords
-from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
-from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
-from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
@@ -36,13 +34,10 @@ pytestmark = pytest.mark.connected
 
 
 def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
-    records = PostgresRecords(engine)
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
     admin = Admin(
-        inspect_swaps=InspectSwaps(records),
-        inspect_deposits=InspectDeposits(records),
-        list_claimable=ListClaimable(records),
-        list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell, clock=utc_now),
+        InspectRecords(PostgresRecords(engine)),
+        ListStuck(PostgresDwelling(engine, networks=[]), dwell, clock=utc_now),
     )
     return client_of(
         get("/admin/swaps/{id}", admin.swap),

@@ -51,9 +51,7 @@ from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.operator.usecases.close_networks import CloseNetworks
 from swap_settler.operator.usecases.guard_losses import GuardLosses
-from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
-from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
-from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.list_rescues import ListRescues
 from swap_settler.operator.usecases.list_signers import ListSigners
@@ -109,7 +107,6 @@ def build(
 
 
 def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
-    records = PostgresRecords(service.engine)
     list_stuck = ListStuck(
         PostgresDwelling(service.engine, networks=list(catalogue.networks)),
         Dwell(payment=group.payout_dwell, requote=group.requote_patience),
@@ -125,12 +122,7 @@ def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) 
     backlogs = PostgresBacklogs(service.engine, treasuries=treasuries)
     report_backlogs = ReportBacklogs(backlogs, networks=list(networks))
     service.every("report-backlogs", BACKLOG_INTERVAL, report_backlogs)
-    admin = Admin(
-        inspect_swaps=InspectSwaps(records),
-        inspect_deposits=InspectDeposits(records),
-        list_claimable=ListClaimable(records),
-        list_stuck=list_stuck,
-    )
+    admin = Admin(InspectRecords(PostgresRecords(service.engine)), list_stuck)
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/deposits/{id}", admin.deposit)
     service.admin("GET", "/claimable", admin.claimable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -18,60 +18,36 @@ from swap_runtime.operators.paging import (
     read_query_number,
     read_query_uuid,
 )
-from swap_settler.operator.usecases.inspect_deposits import InspectDeposits
-from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
-from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_stuck import ListStuck
+from swap_settler.records import Record
 from swap_settler.settling.decide.dwelling import Stuck, StuckPlace
 
 
 class Admin:
-    def __init__(
-        self,
-        *,
-        inspect_swaps: InspectSwaps,
-        inspect_deposits: InspectDeposits,
-        list_claimable: ListClaimable,
-        list_stuck: ListStuck,
-    ) -> None:
+    def __init__(self, inspect_records: InspectRecords, list_stuck: ListStuck) -> None:
+        self._inspect_records = inspect_records
         self._list_stuck = list_stuck
-        self._inspect_swaps = inspect_swaps
-        self._inspect_deposits = inspect_deposits
-        self._list_claimable = list_claimable
 
     async def swap(self, request: Request) -> Response:
         """Answer `GET /admin/swaps/{id}`."""
-        try:
-            swap_id = UUID(request.path_params["id"])
-        except ValueError:
-            return JSONResponse({"error": "not a swap id"}, status_code=400)
-        record = await self._inspect_swaps(swap_id)
-        if record is None:
-            return JSONResponse({"error": "no such swap"}, status_code=404)
-        return JSONResponse(record)
+        return await _answer_one(request, "swap", self._inspect_records.find_swap)
 
     async def deposit(self, request: Request) -> Response:
         """Answer `GET /admin/deposits/{id}`."""
-        try:
-            deposit_id = UUID(request.path_params["id"])
-        except ValueError:
-            return JSONResponse({"error": "not a deposit id"}, status_code=400)
-        record = await self._inspect_deposits(deposit_id)
-        if record is None:
-            return JSONResponse({"error": "no such deposit"}, status_code=404)
-        return JSONResponse(record)
+        return await _answer_one(request, "deposit", self._inspect_records.find_deposit)
 
     @answers_wrong_queries
     async def claimable(self, request: Request) -> Response:
         """Answer `GET /admin/claimable`."""
         limit, after = read_limit(request), read_query_number(request, "after")
-        found = await self._list_claimable(after=after or 0, limit=limit + 1)
+        found = await self._inspect_records.list_claimable(after=after or 0, limit=limit + 1)
         return answer_page("claimable", found, limit=limit, show=dict, place=_place_of_balance)
 
     async def one_claimable(self, request: Request) -> Response:
         """Answer `GET /admin/claimable/{id}`."""
         id = read_number(request.path_params["id"])
-        found = None if id is None else await self._list_claimable.find(id)
+        found = None if id is None else await self._inspect_records.find_claimable(id)
         if found is None:
             return JSONResponse({"error": "nothing is left of this balance"}, status_code=404)
         return JSONResponse({"claimable": found})
@@ -84,6 +60,19 @@ class Admin:
         after = None if place is None else StuckPlace(*place)
         found = await self._list_stuck.read_page(after=after, limit=limit + 1)
         return answer_page("stuck", found, limit=limit, show=_shown, place=_place_of_swap)
+
+
+async def _answer_one(
+    request: Request, name: str, find: Callable[[UUID], Awaitable[Record | None]]
+) -> Response:
+    try:
+        id = UUID(request.path_params["id"])
+    except ValueError:
+        return JSONResponse({"error": f"not a {name} id"}, status_code=400)
+    record = await find(id)
+    if record is None:
+        return JSONResponse({"error": f"no such {name}"}, status_code=404)
+    return JSONResponse(record)
 
 
 def _place_of_balance(one: Mapping[str, object]) -> Mapping[str, str]:
