@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from swap_runtime.postgres.database import Engine, reading
-from swap_runtime.postgres.sql import Row, Statement, sql
+from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.backlog import (
     Backlog,
     BacklogKind,
@@ -15,7 +15,7 @@ from swap_settler.operator.decide.backlog import (
     OpenSwaps,
     Side,
 )
-from swap_settler.records import Place, Record, place_values, to_record
+from swap_settler.records import Place, Record, place_values, to_facts, to_record
 
 # Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
 # a join may read all deposits.
@@ -75,7 +75,7 @@ ORDER BY since, id LIMIT :limit
 """)
 COVERS: Final = sql("""
 SELECT inventory.network, inventory.token, held_base_units, owed_base_units, asked.treasury,
-    snapshot.balance, snapshot.block_number
+    snapshot.balance AS treasury_base_units, snapshot.block_number
 FROM unnest(CAST(:networks AS text[]), CAST(:treasuries AS text[])) AS asked(network, treasury)
 JOIN inventory ON inventory.network = asked.network
 LEFT JOIN LATERAL (
@@ -135,7 +135,7 @@ class PostgresBacklogs:
     async def covers(self) -> Sequence[Cover]:
         """Return what is held and owed of each asset, and what the Treasury had of it."""
         async with reading(self._engine) as connection:
-            return [_cover(row) for row in await connection.execute(COVERS, self._values)]
+            return [to_facts(Cover, row) for row in await connection.execute(COVERS, self._values)]
 
     async def accounts(
         self, network: str, token: str, side: Side, *, after: int, limit: int
@@ -159,15 +159,3 @@ class PostgresBacklogs:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statement)
         return [Backlog(r.network, r.waiting, timedelta(seconds=int(r.seconds))) for r in rows]
-
-
-def _cover(row: Row) -> Cover:
-    return Cover(
-        network=row.network,
-        token=row.token,
-        held_base_units=int(row.held_base_units),
-        owed_base_units=int(row.owed_base_units),
-        treasury=row.treasury,
-        treasury_base_units=None if row.balance is None else int(row.balance),
-        block_number=row.block_number,
-    )

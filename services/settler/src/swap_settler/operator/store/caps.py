@@ -12,13 +12,13 @@ from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.models import names_of, read_row
+from swap_runtime.postgres.models import names_of
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.models import CapFacts, OutflowCapTable
 from swap_settler.paying.decide.caps import CapState
-from swap_settler.records import Place, Record, place_values
+from swap_settler.records import Place, Record, place_values, to_facts
 
 QueuePlace = tuple[datetime, int]  # the longest waiting first
 
@@ -135,7 +135,7 @@ class PostgresCaps:
 
     async def list_caps(self) -> Sequence[CapState]:
         async with reading(self._engine) as connection:
-            return [_cap(row) for row in await connection.execute(CAPS)]
+            return [to_facts(CapState, row) for row in await connection.execute(CAPS)]
 
     async def list_counted(
         self, id: int, *, after: Place | None, limit: int
@@ -150,7 +150,7 @@ class PostgresCaps:
         async with reading(self._engine) as connection:
             rows = await connection.execute(COUNTED, values)
         payments = [_counted_payment(row) for row in rows if row.intent_id is not None]
-        return (_cap(rows[0]), payments) if rows else None
+        return (to_facts(CapState, rows[0]), payments) if rows else None
 
     async def set_cap(
         self,
@@ -242,11 +242,6 @@ class PostgresCaps:
             for network in networks:
                 connection.wake(lane_channel(network))
         return bool(networks)
-
-
-def _cap(row: Row) -> CapState:
-    facts = read_row(CapFacts, row).model_dump()
-    return CapState(**facts, id=row.id, spent=int(row.spent), waiting=row.waiting)
 
 
 def _counted_payment(row: Row) -> Record:

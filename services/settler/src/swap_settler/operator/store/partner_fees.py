@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from swap_runtime.messaging.unit_of_work import UnitOfWork
-from swap_runtime.postgres.sql import Row, sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.store.claims import PostgresClaimWork
+from swap_settler.records import to_facts
 
 FEE: Final = "SELECT id, app_id, network, token, -balance AS base_units FROM account"
 FEES: Final = sql(f"""
@@ -39,12 +40,12 @@ class PostgresFeeWork(PostgresClaimWork):
         :param after: only those behind the fee with this id, by app, network and token.
         """
         rows = await self._connection.execute(FEES, {"after": after, "limit": limit})
-        return [_fee(row) for row in rows]
+        return [to_facts(PartnerFee, row) for row in rows]
 
     async def find_fee(self, id: int) -> PartnerFee | None:
         """Return what is owed; None where nothing is. Locks nothing."""
         row = (await self._connection.execute(FIND_FEE, {"id": id})).one_or_none()
-        return None if row is None else _fee(row)
+        return None if row is None else to_facts(PartnerFee, row)
 
     async def asset_of_fee(self, id: int) -> AssetKey | None:
         """Return what a partner's fee is in. Locks nothing."""
@@ -64,10 +65,6 @@ class PostgresFeeWork(PostgresClaimWork):
             paid_base_units=int(paid.paid),
             is_on_its_way=paid.unpaid > 0,
         )
-
-
-def _fee(row: Row) -> PartnerFee:
-    return PartnerFee(row.id, row.app_id, row.network, row.token, int(row.base_units))
 
 
 class PostgresFeeUnitOfWork(UnitOfWork[PostgresFeeWork]):

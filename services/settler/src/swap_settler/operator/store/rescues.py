@@ -10,8 +10,9 @@ from swap_chains.ports import ReportedTransfer
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.sql import Row, sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.rescues import ReturnOrder
+from swap_settler.records import to_facts
 
 ADDRESSES: Final = sql("""
 SELECT address, sequence_number FROM deposit_address
@@ -28,8 +29,8 @@ WHERE deposit.network = :network AND deposit.transaction_hash = :hash AND deposi
 ORDER BY deposit.id
 """)
 ORDER_COLUMNS: Final = """
-id, network, transaction_hash, token, from_address, to_address, base_units, returned_to, ordered_by,
-ordered_because, at
+id, network, transaction_hash, token, from_address, to_address, base_units, returned_to,
+ordered_by AS by, ordered_because AS reason, at
 """
 ORDERED: Final = sql(f"""
 SELECT {ORDER_COLUMNS} FROM rescued_token
@@ -84,23 +85,13 @@ class PostgresRescues:
         async with reading(self._engine) as connection:
             values = {"network": network, "hash": transaction_hash}
             rows = await connection.execute(UNMATCHED_DEPOSITS, values)
-        return [
-            UnmatchedDeposit(
-                r.token,
-                r.to_address,
-                int(r.base_units),
-                r.state,
-                r.quarantine_reason,
-                r.claimable_id,
-            )
-            for r in rows
-        ]
+        return [to_facts(UnmatchedDeposit, row) for row in rows]
 
     async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
         """Return what was ordered of a transaction before, oldest first."""
         async with reading(self._engine) as connection:
             values = {"network": network, "hash": transaction_hash}
-            return [_to_order(row) for row in await connection.execute(ORDERED, values)]
+            return [to_facts(ReturnOrder, r) for r in await connection.execute(ORDERED, values)]
 
     async def newest(self, *, before: int | None, limit: int) -> Sequence[ReturnOrder]:
         """Return what was ordered of all transactions, newest first.
@@ -109,7 +100,7 @@ class PostgresRescues:
         """
         async with reading(self._engine) as connection:
             values = {"before": before, "limit": limit}
-            return [_to_order(row) for row in await connection.execute(NEWEST, values)]
+            return [to_facts(ReturnOrder, r) for r in await connection.execute(NEWEST, values)]
 
     async def order(
         self,
@@ -142,22 +133,6 @@ class PostgresRescues:
             await connection.execute(LOCK, {"hash": transaction_hash})
             place = {"network": network, "hash": transaction_hash}
             ordered = await connection.execute(ORDERED, place)
-            require_unchanged([_to_order(row) for row in ordered])
+            require_unchanged([to_facts(ReturnOrder, row) for row in ordered])
             await connection.execute(ORDER, values)
             await log_order(connection)
-
-
-def _to_order(row: Row) -> ReturnOrder:
-    return ReturnOrder(
-        row.id,
-        row.network,
-        row.transaction_hash,
-        row.token,
-        row.from_address,
-        row.to_address,
-        int(row.base_units),
-        row.returned_to,
-        row.ordered_by,
-        row.ordered_because,
-        row.at,
-    )

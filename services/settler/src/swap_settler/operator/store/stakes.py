@@ -7,8 +7,9 @@ from typing import Final
 from uuid import UUID
 
 from swap_runtime.postgres.database import Engine, reading
-from swap_runtime.postgres.sql import Row, Statement, sql
+from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.stakes import Amount, CapLimit
+from swap_settler.records import to_facts
 
 CLAIMABLE: Final = sql("""
 SELECT network, token, -balance AS base_units FROM account
@@ -45,20 +46,16 @@ class PostgresStakes:
     async def inventory(self) -> Sequence[Amount]:
         """Return what the Treasuries hold by the ledger, of all networks."""
         async with reading(self._engine) as connection:
-            return [_to_amount(row) for row in await connection.execute(INVENTORY)]
+            return [to_facts(Amount, row) for row in await connection.execute(INVENTORY)]
 
     async def cap(self, network: str, token: str | None, app_id: UUID | None) -> CapLimit | None:
         """Return a cap; None when nothing is capped there."""
         values = {"network": network, "token": token, "app_id": app_id}
         async with reading(self._engine) as connection:
             row = (await connection.execute(CAP, values)).one_or_none()
-        return None if row is None else CapLimit(int(row.units), row.span)
+        return None if row is None else to_facts(CapLimit, row)
 
     async def _amount(self, statement: Statement, id: int | UUID) -> Amount | None:
         async with reading(self._engine) as connection:
             row = (await connection.execute(statement, {"id": id})).one_or_none()
-        return None if row is None else _to_amount(row)
-
-
-def _to_amount(row: Row) -> Amount:
-    return Amount(row.network, row.token, int(row.base_units))
+        return None if row is None else to_facts(Amount, row)

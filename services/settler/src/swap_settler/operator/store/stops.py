@@ -11,12 +11,13 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
+from swap_settler.records import to_facts
 
 ROUND_TIMEOUT: Final = timedelta(seconds=1)
 BY_THE_WATCHER: Final = "the chain-watcher"
 
 STOPS: Final = sql("""
-SELECT network, stopped_at, stopped_by, stopped_because FROM payout_stop
+SELECT network, stopped_at AS at, stopped_by AS by, stopped_because AS reason FROM payout_stop
 WHERE lifted_at IS NULL ORDER BY network
 """)
 HALTS: Final = sql("""
@@ -52,8 +53,7 @@ class PostgresStops:
     async def list_stops(self) -> Sequence[Stop]:
         """Return those that are on."""
         async with reading(self._engine) as connection:
-            rows = await connection.execute(STOPS)
-        return [Stop(r.network, r.stopped_at, r.stopped_by, r.stopped_because) for r in rows]
+            return [to_facts(Stop, row) for row in await connection.execute(STOPS)]
 
     async def list_halts(self) -> Sequence[Stop]:
         """Return the networks that the watcher halted, which stops them as well."""

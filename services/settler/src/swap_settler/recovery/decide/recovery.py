@@ -27,15 +27,6 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownNonce:
-    """The next nonce of a signer, as the ledger has it."""
-
-    network: str
-    address: str
-    next_nonce: int
-
-
-@dataclass(frozen=True, slots=True)
 class Uncompared:
     """A network that could not be compared with the ledger since the server's start."""
 

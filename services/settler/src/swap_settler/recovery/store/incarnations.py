@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Final
 
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
-from swap_runtime.postgres.sql import Row, sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store import holds
-from swap_settler.recovery.decide.recovery import Incarnation, KnownNonce, Registered
+from swap_settler.records import to_facts
+from swap_settler.recovery.decide.recovery import Incarnation, Registered
 
 # Another restore discards the proofs of the open recovery.
 SUPERSEDE: Final = sql("""
@@ -67,41 +68,36 @@ class PostgresIncarnations:
         last = found.one_or_none()
         return Registered(
             id=last and last.id,
-            last=last and _to_incarnation(last),
-            now=_to_incarnation(now),
+            last=last and to_facts(Incarnation, last),
+            now=to_facts(Incarnation, now),
             has_history=now.has_history,
             uncompared=frozenset(last.uncompared) if last else frozenset(),
         )
 
-    async def known_nonces(self) -> Sequence[KnownNonce]:
+    async def known_nonces(self) -> Mapping[tuple[str, str], int]:
+        """Return the next nonce of each signer, by network and address."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(SIGNERS)
-        return [KnownNonce(row.network, row.address, row.next_nonce) for row in rows]
+        return {(row.network, row.address): row.next_nonce for row in rows}
 
     async def register(
-        self, seen: Registered, *, uncompared: Collection[str], evidence: str | None
+        self,
+        seen: Registered,
+        *,
+        uncompared: Collection[str],
+        reason: str | None,
+        cause: str = "evidence",
     ) -> bool:
-        """Register a restarted server's; False if another process did since it was looked at.
+        """Register the server's; False if another process did since it was looked at.
 
-        :param evidence: what a chain has and the ledger has not: a recovery begins.
+        :param reason: a recovery begins: of a restored copy, or by what a chain has and the ledger
+            has not. No number is given again that may have been given.
         """
         async with transaction(self._engine) as connection:
             if not await self._is_next(connection, seen):
                 return False
             _register(connection, seen.now, uncompared)
-            _open(connection, evidence, cause="evidence")
-            if evidence is not None:  # a volume that was put back has forgotten numbers, too
-                await _skip_numbers(connection)
-        return True
-
-    async def register_restored(self, seen: Registered, *, reason: str) -> bool:
-        """Register it, begin a recovery, and give no number again that may have been given."""
-        async with transaction(self._engine) as connection:
-            if not await self._is_next(connection, seen):
-                return False
-            _register(connection, seen.now, ())
-            _open(connection, reason, cause="restored")
-            await _skip_numbers(connection)
+            await _open(connection, reason, cause=cause)
         return True
 
     async def mark_compared(
@@ -118,16 +114,14 @@ class PostgresIncarnations:
             if last is None or (last.id, frozenset(last.uncompared)) != (seen.id, seen.uncompared):
                 return False
             connection.post(COMPARED, {"uncompared": sorted(uncompared)})
-            _open(connection, evidence, cause="evidence")
-            if evidence is not None:
-                await _skip_numbers(connection)
+            await _open(connection, evidence, cause="evidence")
         return True
 
     async def _is_next(self, connection: Transaction, seen: Registered) -> bool:
         """Whether there is no newer registration, and the server is still the same."""
         await connection.execute(LOCK)
         now = (await connection.execute(NOW)).one()
-        return await self._is_newest(connection, seen) and _to_incarnation(now) == seen.now
+        return await self._is_newest(connection, seen) and to_facts(Incarnation, now) == seen.now
 
     async def _is_newest(self, connection: Transaction, seen: Registered) -> bool:
         last = (await connection.execute(LAST)).one_or_none()
@@ -139,23 +133,12 @@ def _register(connection: Transaction, now: Incarnation, uncompared: Collection[
     connection.post(REGISTER, values)
 
 
-def _open(connection: Transaction, reason: str | None, *, cause: str) -> None:
-    if reason is not None:
-        connection.post(SUPERSEDE)
-        connection.post(holds.OPEN, {"cause": cause, "reason": reason, "at": None})
-
-
-async def _skip_numbers(connection: Transaction) -> None:
+async def _open(connection: Transaction, reason: str | None, *, cause: str) -> None:
+    if reason is None:
+        return
+    connection.post(SUPERSEDE)
+    connection.post(holds.OPEN, {"cause": cause, "reason": reason, "at": None})
+    # A volume that was put back has forgotten numbers, too.
     for name in await connection.scalars(SEQUENCES):
         values = {"name": name, "by": SKIPPED_NUMBERS}
         connection.post(RAISE_SEQUENCE, values)
-
-
-def _to_incarnation(row: Row) -> Incarnation:
-    return Incarnation(
-        system_identifier=row.system_identifier,
-        timeline=row.timeline,
-        database_id=row.database_id,
-        table_id=row.table_id,
-        booted_at=row.booted_at,
-    )

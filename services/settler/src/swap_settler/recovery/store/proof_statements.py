@@ -22,7 +22,7 @@ HALTED: Final = sql("SELECT network FROM chain_watcher.halted_network")
 # block: all up to `beyond` nonces after the last one that no stored attempt consumed.
 SIGNERS: Final = sql(f"""
 SELECT signer.network, signer.address, halted_reason IS NOT NULL AS is_halted, fence.end_nonce,
-       slots.open, last.final_number,
+       slots.open AS open_nonces, last.final_number,
        coalesce(fence.end_nonce > forgotten.nonce + fence.beyond, true) AS is_far_enough
 FROM signer
 LEFT JOIN recovery_fence AS fence

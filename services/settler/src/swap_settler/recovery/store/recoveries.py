@@ -16,7 +16,7 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
-from swap_settler.records import Place, Record, place_values, to_record
+from swap_settler.records import Place, Record, place_values, to_facts, to_record
 from swap_settler.recovery.decide.recovery import (
     Ended,
     Findings,
@@ -108,7 +108,7 @@ class PostgresRecoveries:
         """Return the networks on which older payments are held until two providers answer."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(UNCOMPARED)
-        return [Uncompared(row.network, row.since) for row in rows]
+        return [to_facts(Uncompared, row) for row in rows]
 
     async def count_held(self) -> int:
         """Return how many payments and refunds wait for its end, or for a retained hold."""
@@ -128,9 +128,7 @@ class PostgresRecoveries:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(UNEXPLAINED)
-        return [
-            UnexplainedPayment(row.network, int(row.paid_id), row.transaction_hash) for row in rows
-        ]
+        return [to_facts(UnexplainedPayment, row) for row in rows]
 
     async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
         """Return swaps that may still be paid out, or sent back, by id.
@@ -180,19 +178,7 @@ class PostgresRecoveries:
     async def retained_holds(self) -> Sequence[RetainedHold]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(proof_statements.RETAINED)
-        return [
-            RetainedHold(
-                row.id,
-                row.swap_id,
-                row.intent_id,
-                row.deposit_id,
-                row.kind,
-                row.network,
-                row.since,
-                row.is_paid,
-            )
-            for row in rows
-        ]
+        return [to_facts(RetainedHold, row) for row in rows]
 
     async def release(self, id: int, *, by: str, reason: str) -> bool:
         """Hold a deposit no longer; False where a payment was made, or it is released."""
@@ -226,7 +212,7 @@ class PostgresRecoveryProofs:
         }
         return Proofs(
             tuple(NetworkProof(n, heads.get(n), number) for n, number in read_to.items()),
-            tuple(map(_to_signer_proof, signers)),
+            tuple(to_facts(SignerProof, row) for row in signers),
         )
 
     async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:
@@ -254,18 +240,6 @@ class PostgresRecoveryProofs:
 
 def _number(row: Row | None) -> int | None:
     return None if row is None else int(row.final_number)
-
-
-def _to_signer_proof(row: Row) -> SignerProof:
-    return SignerProof(
-        network=row.network,
-        address=row.address,
-        is_halted=row.is_halted,
-        end_nonce=row.end_nonce,
-        open_nonces=row.open,
-        is_far_enough=row.is_far_enough,
-        final_number=row.final_number,
-    )
 
 
 def _to_held_swap(row: Row) -> HeldSwap:

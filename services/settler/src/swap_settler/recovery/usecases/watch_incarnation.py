@@ -67,14 +67,16 @@ class WatchIncarnation:
             self._report(unanswered)
         elif start is Start.RESTORED:
             reason = restore_reason(seen.last, seen.now)
-            if await self._incarnations.register_restored(seen, reason=reason):
+            if await self._incarnations.register(
+                seen, uncompared=(), reason=reason, cause="restored"
+            ):
                 observe.began("restored", reason)
         else:
             await self._register(seen)
 
     async def _register(self, seen: Registered) -> None:
         evidence, unanswered = await self._compare(seen, self._chains, seconds=ANSWER_SECONDS)
-        is_first = await self._incarnations.register(seen, uncompared=unanswered, evidence=evidence)
+        is_first = await self._incarnations.register(seen, uncompared=unanswered, reason=evidence)
         if is_first:
             self._report(unanswered)
             if evidence:
@@ -109,7 +111,7 @@ class WatchIncarnation:
         queries = (self._nonce(signer, seconds=seconds) for signer in compared)
         answers = await asyncio.gather(*queries)
         # Read again behind the answers: what was signed meanwhile is no evidence.
-        known = await self._known_nonces()
+        known = await self._incarnations.known_nonces()
         ahead = [
             _ahead_text(signer, nonce, known.get(signer))
             for signer, nonce in zip(compared, answers, strict=True)
@@ -122,16 +124,12 @@ class WatchIncarnation:
 
     async def _signers_of(self, seen: Registered) -> frozenset[Signer]:
         """Return what is compared: an empty ledger has nothing older that could be paid twice."""
-        known = frozenset(await self._known_nonces())
+        known = frozenset(await self._incarnations.known_nonces())
         if not seen.has_history:
             return known
         return known | {
             (network, address) for network, of_it in self._signers.items() for address in of_it
         }
-
-    async def _known_nonces(self) -> Mapping[Signer, int]:
-        known = await self._incarnations.known_nonces()
-        return {(one.network, one.address): one.next_nonce for one in known}
 
     async def _nonce(self, signer: Signer, *, seconds: int) -> int | None:
         """Return the next nonce, with what waits in a pool; None when too few answer in time."""
