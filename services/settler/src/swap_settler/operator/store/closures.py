@@ -8,6 +8,7 @@ from typing import Final
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.records import Record, to_record
 
 CLOSURES: Final = sql("""
@@ -43,9 +44,5 @@ class PostgresClosures:
 
     async def open(self, network: str, *, by: str, reason: str) -> bool:
         """Open it again. False if it was open."""
-        async with transaction(self._engine) as connection:
-            values = {"network": network, "by": by, "reason": reason}
-            is_opened = (await connection.execute(OPEN, values)).changed > 0
-            if is_opened:
-                await log_order(connection)
-        return is_opened
+        values = {"network": network, "by": by, "reason": reason}
+        return await change_by_order(self._engine, OPEN, values)

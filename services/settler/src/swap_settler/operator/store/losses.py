@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.signer import Stop
+from swap_settler.operator.store.stops import lift_statement
 from swap_settler.records import Place, Record, place_values, to_record
 
 BY: Final = "the loss budget"
@@ -54,11 +55,7 @@ SELECT :network, :because WHERE NOT EXISTS (SELECT FROM source_stop AS past
         AND past.id > coalesce(CAST(:last_lifted AS bigint), 0))
 ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
 """)
-LIFT: Final = sql("""
-UPDATE source_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
-WHERE network = :network AND lifted_at IS NULL
-    AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
-""")
+LIFT: Final = lift_statement("source_stop")
 
 ENTRIES: Final = sql("""
 SELECT entry.kind, entry.at, entry.swap_id, account.network, account.token, posting.base_units,
@@ -127,9 +124,5 @@ class PostgresLosses:
 
         :param stopped_at: only the stop that began then; None: whichever is on.
         """
-        async with transaction(self._engine) as connection:
-            values = {"network": network, "by": by, "reason": reason, "stopped_at": stopped_at}
-            is_lifted = (await connection.execute(LIFT, values)).changed > 0
-            if is_lifted:
-                await log_order(connection)
-        return is_lifted
+        values = {"network": network, "by": by, "reason": reason, "stopped_at": stopped_at}
+        return await change_by_order(self._engine, LIFT, values)

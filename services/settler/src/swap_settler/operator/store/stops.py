@@ -9,12 +9,23 @@ from typing import Final
 from swap_runtime.errors import Unavailable
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.sql import Statement, sql
+from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 from swap_settler.records import to_facts
 
 ROUND_TIMEOUT: Final = timedelta(seconds=1)
 BY_THE_WATCHER: Final = "the chain-watcher"
+
+
+def lift_statement(table: str) -> Statement:
+    """Return SQL that lifts the stop of a network; of one that began at another time, nothing."""
+    return sql(f"""
+UPDATE {table} SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
+WHERE network = :network AND lifted_at IS NULL
+    AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
+""")
+
 
 STOPS: Final = sql("""
 SELECT network, stopped_at AS at, stopped_by AS by, stopped_because AS reason FROM payout_stop
@@ -28,11 +39,7 @@ INSERT INTO payout_stop (network, stopped_by, stopped_because) VALUES (:network,
 ON CONFLICT (network) WHERE lifted_at IS NULL DO UPDATE SET stopped_at = excluded.stopped_at
 RETURNING xmax = 0 AS is_new
 """)
-LIFT: Final = sql("""
-UPDATE payout_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
-WHERE network = :network AND lifted_at IS NULL
-    AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
-""")
+LIFT: Final = lift_statement("payout_stop")
 WAIT_AT_MOST: Final = sql("SELECT set_config('statement_timeout', :milliseconds, true)")
 # What keeps signed bytes holds its lane's lease from before it reads the switch until it commits.
 ROUNDS: Final = sql(f"""
@@ -91,9 +98,5 @@ class PostgresStops:
 
         :param stopped_at: only the stop that began then; None: whichever is on.
         """
-        async with transaction(self._engine) as connection:
-            values = {"network": network, "by": by, "reason": reason, "stopped_at": stopped_at}
-            is_lifted = (await connection.execute(LIFT, values)).changed > 0
-            if is_lifted:
-                await log_order(connection)
-        return is_lifted
+        values = {"network": network, "by": by, "reason": reason, "stopped_at": stopped_at}
+        return await change_by_order(self._engine, LIFT, values)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.store.order_changes import change_by_order
 
 ORDER: Final = sql("""
 INSERT INTO sweep_due (network, address, token, is_ordered)
@@ -26,8 +26,4 @@ class PostgresSweepOrders:
     async def order(self, network: str, address: str, token: str) -> bool:
         """Have what stands at a deposit address swept. False if nothing of it does."""
         values = {"network": network, "address": address, "token": token}
-        async with transaction(self._engine) as connection:
-            is_ordered = (await connection.execute(ORDER, values)).changed > 0
-            if is_ordered:
-                await log_order(connection)
-        return is_ordered
+        return await change_by_order(self._engine, ORDER, values)

@@ -14,6 +14,7 @@ from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.holds import HELD, held_swap
+from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
 from swap_settler.records import Place, Record, place_values, to_facts, to_record
@@ -182,12 +183,8 @@ class PostgresRecoveries:
 
     async def release(self, id: int, *, by: str, reason: str) -> bool:
         """Hold a deposit no longer; False where a payment was made, or it is released."""
-        async with transaction(self._engine) as connection:
-            values = {"id": id, "by": by, "reason": reason}
-            is_released = (await connection.execute(proof_statements.RELEASE, values)).changed > 0
-            if is_released:
-                await log_order(connection)
-        return is_released
+        values = {"id": id, "by": by, "reason": reason}
+        return await change_by_order(self._engine, proof_statements.RELEASE, values)
 
 
 class PostgresRecoveryProofs:
