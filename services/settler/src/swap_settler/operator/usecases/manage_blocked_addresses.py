@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from swap_chains.evm.codec import checksum_address, has_valid_checksum
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.store.blocked import PostgresBlocked
+from swap_settler.operator.usecases.recipients import checked_address
 from swap_settler.records import Record
 
 
@@ -62,14 +62,4 @@ class ManageBlockedAddresses:
     def _checked(self, order: BlockOrder) -> Sequence[str]:
         if order.network is not None and order.network not in self._catalogue.networks:
             raise Refused(f"{order.network} is not a network of the catalogue")
-        return sorted({_lower(address) for address in order.addresses})
-
-
-def _lower(address: str) -> str:
-    try:
-        known = checksum_address(address)
-    except ValueError as error:
-        raise Refused(f"{address} is not an address") from error
-    if not has_valid_checksum(address):
-        raise Refused(f"{address} is misspelt: its checksum is wrong")
-    return known.lower()
+        return sorted({checked_address(address).lower() for address in order.addresses})

@@ -7,6 +7,20 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
 
 
+def checked_address(address: str) -> str:
+    """Return the address as it is written everywhere.
+
+    :raises Refused: when it is none, or is misspelt.
+    """
+    try:
+        known = checksum_address(address)
+    except ValueError as error:
+        raise Refused(f"{address} is not an address") from error
+    if not has_valid_checksum(address):
+        raise Refused(f"{address} is misspelt: its checksum is wrong")
+    return known
+
+
 def recipient_of(catalogue: Catalogue, network_name: str, address: str) -> str:
     """Return the address as it is written everywhere.
 
@@ -16,12 +30,7 @@ def recipient_of(catalogue: Catalogue, network_name: str, address: str) -> str:
     network = catalogue.networks.get(network_name)
     if network is None:
         raise Refused(f"{network_name} is not a network of the catalogue")
-    try:
-        known = checksum_address(address)
-    except ValueError as error:
-        raise Refused(f"{address} is not an address") from error
-    if not has_valid_checksum(address):
-        raise Refused(f"{address} is misspelt: its checksum is wrong")
+    known = checked_address(address)
     of_ours, addresses = network.contracts, network.contracts.deposit_addresses
     contracts = {of_ours.treasury, of_ours.depository, of_ours.paymaster}
     contracts |= {addresses.factory} if addresses else set()
