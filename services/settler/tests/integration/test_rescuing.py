@@ -39,7 +39,6 @@ from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.http.rescues import RescueAdmin
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.store.rescues import PostgresRescues
-from swap_settler.operator.usecases.list_rescues import ListRescues
 from swap_settler.operator.usecases.rescue_tokens import RETURNED_MAX, RescueTokens, Return
 from tests.plugins.internal_port import internal_port
 from tests.support.serving import client_of, get, post
@@ -62,7 +61,7 @@ class Place:
 
     @property
     def admin(self) -> RescueAdmin:
-        return RescueAdmin(self.rescue, ListRescues(PostgresRescues(self.world.engine)))
+        return RescueAdmin(self.rescue)
 
     @property
     def rescue(self) -> RescueTokens:

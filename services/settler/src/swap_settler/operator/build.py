@@ -53,7 +53,6 @@ from swap_settler.operator.usecases.close_networks import CloseNetworks
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_losses import ListLosses
-from swap_settler.operator.usecases.list_rescues import ListRescues
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
@@ -267,8 +266,7 @@ def _serve_rescues(
     second: SecondOperator,
 ) -> None:
     rescues = PostgresRescues(service.engine)
-    rescue_tokens = RescueTokens(rescues, catalogue=catalogue, chains=chains)
-    admin = RescueAdmin(rescue_tokens, ListRescues(rescues))
+    admin = RescueAdmin(RescueTokens(rescues, catalogue=catalogue, chains=chains))
     service.admin("GET", "/rescues", admin.list_all)
     service.admin("GET", "/rescues/{network}/{hash}", admin.show)
     service.order(

@@ -22,9 +22,9 @@ from swap_settler.forms import (
 )
 from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.operator.http.signers import Hash
-from swap_settler.operator.usecases.list_rescues import LISTED_MAX, ListRescues
 from swap_settler.operator.usecases.rescue_tokens import (
     CHANGED,
+    LISTED_MAX,
     RETURNED_MAX,
     RescueTokens,
     Return,
@@ -75,15 +75,14 @@ class ReturnForm(OrderForm):
 
 
 class RescueAdmin:
-    def __init__(self, rescue_tokens: RescueTokens, list_rescues: ListRescues) -> None:
+    def __init__(self, rescue_tokens: RescueTokens) -> None:
         self._rescue_tokens = rescue_tokens
-        self._list_rescues = list_rescues
 
     async def list_all(self, request: Request) -> Response:
         """Answer `GET /admin/rescues`, newest first; `before` is the id of the last one seen."""
         before = read_number(request.query_params.get("before", ""))
         limit = read_number(request.query_params.get("limit", ""))
-        found = await self._list_rescues(
+        found = await self._rescue_tokens.list_orders(
             before=before, limit=LISTED_MAX if limit is None else limit
         )
         return JSONResponse({"rescues": [_shown(one) for one in found]})

@@ -24,6 +24,7 @@ from swap_settler.records import Record
 
 VIEW_GAS: Final = 100_000
 WORD: Final = 32
+LISTED_MAX: Final = 500
 # An order names each transfer that it returns. More come from airdrops to many addresses.
 RETURNED_MAX: Final = 50
 IN_CATALOGUE: Final = "a token of the catalogue: "
@@ -147,6 +148,13 @@ class RescueTokens:
         chosen, _ = self._choose(arrival, back)
         orders = await self._rescues.ordered(network.name, transaction_hash)
         return _returned(chosen, orders)
+
+    async def list_orders(self, *, before: int | None, limit: int) -> Sequence[ReturnOrder]:
+        """Return what was ordered of all transactions, newest first.
+
+        :param before: only orders with a lower id.
+        """
+        return await self._rescues.newest(before=before, limit=min(limit, LISTED_MAX))
 
     def _find_network(self, name: str) -> tuple[Network, ChainReader]:
         network, chain = self._catalogue.networks.get(name), self._chains.get(name)
