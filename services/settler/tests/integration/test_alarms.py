@@ -23,10 +23,10 @@ from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.model import observe_changes
 from swap_settler.operator import observe as observe_operator
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.caps import PostgresCaps
-from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import ManageCaps
 from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
 from swap_settler.paying import observe as observe_paying
 from swap_settler.paying.decide.lane import GasAlarm

@@ -22,7 +22,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_runtime.postgres.leases import Lease
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.store.caps import PostgresCaps
@@ -31,7 +31,7 @@ from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,
     ManageBlockedAddresses,
 )
-from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import ManageCaps
 from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.paying.usecases.mark_sent import MarkSent

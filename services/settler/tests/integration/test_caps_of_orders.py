@@ -20,10 +20,10 @@ from services.settler.tests.lane_harness import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.swap import Intent
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
-from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import ManageCaps
 from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 
 pytestmark = pytest.mark.connected

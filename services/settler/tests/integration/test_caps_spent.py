@@ -22,9 +22,8 @@ from services.settler.tests.integration.test_caps import (
     pass_time,
 )
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, a_recipient
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.http.caps import CapAdmin
-from swap_settler.operator.usecases.manage_caps import CapName
 from tests.support.serving import client_of, get
 
 pytestmark = pytest.mark.connected

@@ -24,10 +24,10 @@ from services.settler.tests.lane_harness import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_settler.model.swap import Intent
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
-from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import ManageCaps
 from swap_settler.operator.usecases.pay_claimable import Order
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 

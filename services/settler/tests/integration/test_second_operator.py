@@ -25,7 +25,7 @@ from services.settler.tests.lane_harness import (
 from swap_runtime.operators.admin_routes import OrderRoute
 from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.decide.signer import EVERYWHERE
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.http.claims import ClaimAdmin
@@ -42,7 +42,7 @@ from swap_settler.operator.usecases.attach_claimable import AttachClaimable
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
-from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import ManageCaps
 from swap_settler.operator.usecases.pay_claimable import PayClaimable
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from tests.plugins.internal_port import internal_port
@@ -305,19 +305,16 @@ class TestACap:
 
     async def test_that_another_operator_lowers_meanwhile_is_not_raised(self, world: World) -> None:
         caps, word = PostgresCaps(world.engine, networks=[SOURCE]), {"by": "x", "reason": "y"}
-        name = CapName(SOURCE)
-        of = (name.network, name.token, name.app_id)
-        assert await caps.set_cap(
-            *of, limit=CapLimit(10, DAY), may_raise=False, set_at=None, **word
-        )
+        of = CapName(SOURCE)
+        assert await caps.set_cap(of, limit=CapLimit(10, DAY), may_raise=False, set_at=None, **word)
 
         assert not await caps.set_cap(
-            *of, limit=CapLimit(11, DAY), may_raise=False, set_at=None, **word
+            of, limit=CapLimit(11, DAY), may_raise=False, set_at=None, **word
         )
         assert not await caps.set_cap(
-            *of, limit=CapLimit(10, DAY / 2), may_raise=False, set_at=None, **word
+            of, limit=CapLimit(10, DAY / 2), may_raise=False, set_at=None, **word
         )
-        assert await caps.set_cap(*of, limit=CapLimit(9, DAY), may_raise=False, set_at=None, **word)
+        assert await caps.set_cap(of, limit=CapLimit(9, DAY), may_raise=False, set_at=None, **word)
         assert [cap.units for cap in await caps.list_caps()] == [9]
 
     async def test_that_changes_after_the_order_is_neither_raised_nor_lifted(

@@ -21,7 +21,7 @@ from swap_runtime.messaging.outbox import OUTBOX
 from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
 from tests.plugins.postgres import SERVICES, Database
 
@@ -83,8 +83,8 @@ async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
     word = {"by": "ann", "reason": "as agreed"}
 
     limit = CapLimit(1, timedelta(days=1))
-    await caps.set_cap(POLYGON, None, None, limit=limit, may_raise=True, set_at=None, **word)
-    await caps.lift_cap(POLYGON, None, None, set_at=None, **word)
+    await caps.set_cap(CapName(POLYGON), limit=limit, may_raise=True, set_at=None, **word)
+    await caps.lift_cap(CapName(POLYGON), set_at=None, **word)
 
     assert woken == [lane_channel(POLYGON)] * 2
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 AssetName = tuple[str, str]  # network and token
 MICROS: Final = 10**6
@@ -28,6 +29,15 @@ class Amount:
     @property
     def asset(self) -> AssetName:
         return self.network, self.token
+
+
+@dataclass(frozen=True, slots=True)
+class CapName:
+    """What a cap counts: all that leaves a network, or of one token, of one app, or of both."""
+
+    network: str
+    token: str | None = None
+    app_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from swap_runtime.operators.paging import (
     read_query_uuid,
 )
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
-from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, NO_CAP, CapName, ManageCaps
+from swap_settler.operator.decide.stakes import CapLimit, CapName
+from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, NO_CAP, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 from swap_settler.paying.decide.caps import CapState
 from swap_settler.records import place_of, without_place

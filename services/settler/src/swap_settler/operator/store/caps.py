@@ -6,6 +6,7 @@ Units are base units of the cap's token; of a cap without a token, millionths of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -15,7 +16,8 @@ from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.models import names_of
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.model.store.order_changes import change_by_order
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.models import CapFacts, OutflowCapTable
 from swap_settler.paying.decide.caps import CapState
 from swap_settler.records import Place, Record, place_values, to_facts
@@ -154,9 +156,7 @@ class PostgresCaps:
 
     async def set_cap(
         self,
-        network: str,
-        token: str | None,
-        app_id: UUID | None,
+        name: CapName,
         *,
         limit: CapLimit,
         may_raise: bool,
@@ -166,9 +166,7 @@ class PostgresCaps:
     ) -> bool:
         """False if it would be raised and may not, or the present cap was not set at `set_at`."""
         values = {
-            "network": network,
-            "token": token,
-            "app_id": app_id,
+            **asdict(name),
             "units": str(limit.units),
             "span": limit.span,
             "may_raise": may_raise,
@@ -176,32 +174,16 @@ class PostgresCaps:
             "by": by,
             "reason": reason,
         }
-        async with transaction(self._engine) as connection:
-            is_set = (await connection.execute(SET, values)).changed > 0
-            if is_set:
-                await log_order(connection)
-            connection.wake(lane_channel(network))
-        return is_set
+        channel = lane_channel(name.network)
+        return await change_by_order(self._engine, SET, values, channel=channel)
 
     async def lift_cap(
-        self,
-        network: str,
-        token: str | None,
-        app_id: UUID | None,
-        *,
-        set_at: datetime | None,
-        by: str,
-        reason: str,
+        self, name: CapName, *, set_at: datetime | None, by: str, reason: str
     ) -> bool:
         """False if there is none, or the present cap was not set at `set_at`."""
-        name = {"network": network, "token": token, "app_id": app_id}
-        values = {**name, "set_at": set_at, "by": by, "reason": reason}
-        async with transaction(self._engine) as connection:
-            is_lifted = (await connection.execute(LIFT, values)).changed > 0
-            if is_lifted:
-                await log_order(connection)
-            connection.wake(lane_channel(network))
-        return is_lifted
+        values = {**asdict(name), "set_at": set_at, "by": by, "reason": reason}
+        channel = lane_channel(name.network)
+        return await change_by_order(self._engine, LIFT, values, channel=channel)
 
     async def list_queued(self, *, after: QueuePlace | None, limit: int) -> Sequence[Record]:
         """Return the payments that wait for their turn, the longest waiting first.

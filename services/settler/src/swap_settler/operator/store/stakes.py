@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Statement, sql
-from swap_settler.operator.decide.stakes import Amount, CapLimit
+from swap_settler.operator.decide.stakes import Amount, CapLimit, CapName
+from swap_settler.operator.store.claims import CLAIMABLE
+from swap_settler.operator.store.partner_fees import FIND_FEE
 from swap_settler.records import to_facts
 
-CLAIMABLE: Final = sql("""
-SELECT network, token, -balance AS base_units FROM account
-WHERE id = :id AND kind IN ('claimable', 'suspense') AND balance <> 0
-""")
-PARTNER_FEE: Final = sql("""
-SELECT network, token, -balance AS base_units FROM account
-WHERE id = :id AND kind = 'partner_fee' AND balance <> 0
-""")
 PAYMENT: Final = sql("SELECT network, token, base_units FROM intent WHERE id = :id")
 INVENTORY: Final = sql("SELECT network, token, held_base_units AS base_units FROM inventory")
 CAP: Final = sql("""
@@ -38,7 +33,7 @@ class PostgresStakes:
 
     async def partner_fee(self, id: int) -> Amount | None:
         """Return what is owed to an app, whatever part of it is paid."""
-        return await self._amount(PARTNER_FEE, id)
+        return await self._amount(FIND_FEE, id)
 
     async def payment(self, id: UUID) -> Amount | None:
         return await self._amount(PAYMENT, id)
@@ -48,11 +43,10 @@ class PostgresStakes:
         async with reading(self._engine) as connection:
             return [to_facts(Amount, row) for row in await connection.execute(INVENTORY)]
 
-    async def cap(self, network: str, token: str | None, app_id: UUID | None) -> CapLimit | None:
+    async def cap(self, name: CapName) -> CapLimit | None:
         """Return a cap; None when nothing is capped there."""
-        values = {"network": network, "token": token, "app_id": app_id}
         async with reading(self._engine) as connection:
-            row = (await connection.execute(CAP, values)).one_or_none()
+            row = (await connection.execute(CAP, asdict(name))).one_or_none()
         return None if row is None else to_facts(CapLimit, row)
 
     async def _amount(self, statement: Statement, id: int | UUID) -> Amount | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -11,22 +11,13 @@ from uuid import UUID
 from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
-from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps, QueuePlace
 from swap_settler.paying.decide.caps import CapState
 from swap_settler.records import Place, Record
 
 NO_CAP: Final = "there is no such cap"
 CAP_CHANGED: Final = "the cap has changed since it was ordered: list the caps, and order it again"
-
-
-@dataclass(frozen=True, slots=True)
-class CapName:
-    """What a cap counts: all that leaves a network, or of one token, of one app, or of both."""
-
-    network: str
-    token: str | None = None
-    app_id: UUID | None = None
 
 
 class ManageCaps:
@@ -50,10 +41,9 @@ class ManageCaps:
         """
         :raises Refused: when there is none.
         """
-        token = token_of(self._catalogue, name)
-        wanted = (name.network, token, name.app_id)
+        wanted = with_address(self._catalogue, name)
         for cap in await self._caps.list_caps():
-            if (cap.network, cap.token, cap.app_id) == wanted:
+            if CapName(cap.network, cap.token, cap.app_id) == wanted:
                 return cap
         raise Refused(NO_CAP)
 
@@ -73,22 +63,15 @@ class ManageCaps:
         :raises Refused: for a network or a token that the catalogue does not name, and where it
             would raise a cap and may not.
         """
-        token = token_of(self._catalogue, name)
+        name = with_address(self._catalogue, name)
         is_set = await self._caps.set_cap(
-            name.network,
-            token,
-            name.app_id,
-            limit=limit,
-            may_raise=may_raise,
-            set_at=set_at,
-            by=by,
-            reason=reason,
+            name, limit=limit, may_raise=may_raise, set_at=set_at, by=by, reason=reason
         )
         if not is_set and set_at is not None:
             raise Refused(CAP_CHANGED)
         if not is_set:
             raise Refused("the cap was lowered meanwhile: list the caps again")
-        cap = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
+        cap = {**asdict(name), "units": limit.units, "span": str(limit.span)}
         observe.cap_set(cap, by=by, reason=reason)
         return await self.list_all()
 
@@ -99,13 +82,11 @@ class ManageCaps:
         :param set_at: only where the present cap was set then; None: whichever there is.
         :raises Refused: when there is none, or another one.
         """
-        token = token_of(self._catalogue, name)
-        is_lifted = await self._caps.lift_cap(
-            name.network, token, name.app_id, set_at=set_at, by=by, reason=reason
-        )
+        name = with_address(self._catalogue, name)
+        is_lifted = await self._caps.lift_cap(name, set_at=set_at, by=by, reason=reason)
         if not is_lifted:
             raise Refused(NO_CAP if set_at is None else CAP_CHANGED)
-        observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
+        observe.cap_lifted(asdict(name), by=by, reason=reason)
         return await self.list_all()
 
     async def list_queued(self, *, after: QueuePlace | None = None, limit: int) -> Sequence[Record]:
@@ -137,8 +118,8 @@ class ManageCaps:
             observe.queue(network, count, oldest)
 
 
-def token_of(catalogue: Catalogue, name: CapName) -> str | None:
-    """Return the address of a cap's token; None for a cap in dollars.
+def with_address(catalogue: Catalogue, name: CapName) -> CapName:
+    """Return the name with its token's address, which may be named by its symbol.
 
     :raises Refused: for a network or a token that the catalogue does not name.
     """
@@ -147,9 +128,9 @@ def token_of(catalogue: Catalogue, name: CapName) -> str | None:
     except UnknownNetwork as error:
         raise Refused(f"{name.network} is not a network of the catalogue") from error
     if name.token is None:
-        return None
+        return name
     wanted = name.token.lower()
     known = [t.address for t in network.tokens if wanted in (t.symbol.lower(), t.address.lower())]
     if not known:
         raise Refused(f"{name.token} is not a token of {name.network}")
-    return known[0]
+    return replace(name, token=known[0])

@@ -10,12 +10,13 @@ from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.decide.stakes import (
     Amount,
     CapLimit,
+    CapName,
     second_operator_reason,
     usd_micros_of,
 )
 from swap_settler.operator.ports import Prices
 from swap_settler.operator.store.stakes import PostgresStakes
-from swap_settler.operator.usecases.manage_caps import CapName, token_of
+from swap_settler.operator.usecases.manage_caps import with_address
 
 
 class WeighOrders:
@@ -58,22 +59,21 @@ class WeighOrders:
 
     async def of_new_cap(self, name: CapName, limit: CapLimit) -> str | None:
         """Return it for a cap that is raised; a new or a lower one bounds what was free."""
-        token = token_of(self._catalogue, name)
-        present = await self._stakes.cap(name.network, token, name.app_id)
+        present = await self._stakes.cap(with_address(self._catalogue, name))
         if present is None or not limit.is_above(present):
             return None
         return await self.of_limit(name, limit)
 
     async def of_limit(self, name: CapName, limit: CapLimit) -> str | None:
         """Return it for what a cap lets leave at once or in a day, whatever it was before."""
-        token = token_of(self._catalogue, name)
+        token = with_address(self._catalogue, name).token
         if token is None:
             return second_operator_reason(limit.units_a_day, above=self._above)
         return await self._of_amounts([Amount(name.network, token, limit.units_a_day)])
 
     async def of_lifted_cap(self, name: CapName) -> str | None:
         """Return it for a cap that is taken away: all that it bounds is at stake."""
-        token = token_of(self._catalogue, name)
+        token = with_address(self._catalogue, name).token
         return await self._of_amounts(
             [
                 amount
