@@ -19,7 +19,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
-from swap_settler.settling.decide.dwelling import Dwell, StuckPlace
+from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.support.crashes import Killed, killed_at
 
@@ -78,7 +78,7 @@ async def stuck_by_page(world: World, *, limit: int) -> list[list[UUID]]:
     pages = []
     while found := await list_stuck.read_page(after=after, limit=limit):
         pages.append([one.swap_id for one in found])
-        after = StuckPlace(found[-1].since, found[-1].swap_id)
+        after = (found[-1].since, found[-1].swap_id)
     return pages
 
 

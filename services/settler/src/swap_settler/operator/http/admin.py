@@ -21,7 +21,7 @@ from swap_runtime.operators.paging import (
 from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.records import Record
-from swap_settler.settling.decide.dwelling import Stuck, StuckPlace
+from swap_settler.settling.decide.dwelling import Stuck
 
 
 class Admin:
@@ -55,9 +55,7 @@ class Admin:
     @answers_wrong_queries
     async def stuck(self, request: Request) -> Response:
         """Answer `GET /admin/stuck`."""
-        limit = read_limit(request)
-        place = read_place(request, read_query_uuid)
-        after = None if place is None else StuckPlace(*place)
+        limit, after = read_limit(request), read_place(request, read_query_uuid)
         found = await self._list_stuck.read_page(after=after, limit=limit + 1)
         return answer_page("stuck", found, limit=limit, show=_shown, place=_place_of_swap)
 

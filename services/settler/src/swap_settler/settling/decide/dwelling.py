@@ -55,14 +55,6 @@ class Stuck:
 
 
 @dataclass(frozen=True, slots=True)
-class StuckPlace:
-    """A stuck swap in the order of the list: the longest first."""
-
-    since: datetime
-    swap_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
 class Silences:
     """The networks that fell silent, and those that make blocks again."""
 

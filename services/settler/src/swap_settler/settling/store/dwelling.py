@@ -13,7 +13,8 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_PAID_EXTERNALLY, MAY_BE_OUT
-from swap_settler.settling.decide.dwelling import Silences, Stuck, StuckPlace
+from swap_settler.records import Place, place_values
+from swap_settler.settling.decide.dwelling import Silences, Stuck
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
     since="entered.at", networks="swap.source_network, swap.destination_network"
@@ -72,7 +73,6 @@ WHERE progress.network = network_silence.network AND ended_at IS NULL
     AND progress.block_time >= now() - :silent_after
 RETURNING network_silence.network
 """)
-FIRST_ID: Final = UUID(int=0)
 REPORT: Final = sql("""
 INSERT INTO stuck_report (network, stuck, at)
 SELECT network, stuck, now()
@@ -93,7 +93,7 @@ class PostgresDwelling:
         self,
         bounds: Mapping[Status, timedelta],
         *,
-        after: StuckPlace | None = None,
+        after: Place | None = None,
         limit: int,
     ) -> Sequence[Stuck]:
         """Return the swaps beyond the bounds of their status, the longest first.
@@ -104,8 +104,7 @@ class PostgresDwelling:
             "payment": bounds[Status.PAYOUT_PENDING],
             "deadline": bounds[Status.DEPOSIT_PENDING],
             "networks": self._networks,
-            "after_at": None if after is None else after.since,
-            "after_id": FIRST_ID if after is None else after.swap_id,
+            **place_values(after),
             "limit": limit,
         }
         async with reading(self._engine) as connection:
