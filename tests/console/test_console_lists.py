@@ -32,8 +32,8 @@ from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
+from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.inspect_records import InspectRecords
-from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
 from swap_settler.operator.usecases.manage_caps import ManageCaps
@@ -167,7 +167,7 @@ def reads_of(world: World) -> list[AdminRoute]:
     treasuries = {name: network.contracts.treasury for name, network in catalogue.networks.items()}
     books = BooksAdmin(
         ShowBalances(PostgresBacklogs(engine, treasuries=treasuries)),
-        ListLosses(PostgresLosses(engine), budgets={}, span=timedelta(days=1)),
+        GuardLosses(PostgresLosses(engine), budgets={}, span=timedelta(days=1)),
         None,
         catalogue=catalogue,
     )

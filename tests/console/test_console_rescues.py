@@ -20,7 +20,7 @@ from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.losses import PostgresLosses
-from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.console.guide import GUIDE, save_picture
 from tests.console.operated import ADDRESS, Console, Services, only_settler
@@ -66,7 +66,7 @@ async def services(place: Place, database: Database) -> AsyncIterator[Services]:
     second = SecondOperator(weighing(engine, catalogue))
     books = BooksAdmin(
         ShowBalances(PostgresBacklogs(engine, treasuries={})),
-        ListLosses(PostgresLosses(engine), budgets={}, span=timedelta(days=1)),
+        GuardLosses(PostgresLosses(engine), budgets={}, span=timedelta(days=1)),
         None,
         catalogue=catalogue,
     )

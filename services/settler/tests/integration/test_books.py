@@ -22,7 +22,7 @@ from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.invariants import PostgresInvariants, read_queries
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.check_invariants import REPORT_VALID_FOR, CheckInvariants
-from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.report_invariants import ReportInvariants
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.plugins.invariants import FOLDER, make_views
@@ -62,7 +62,7 @@ def books(world: World, checked: CheckInvariants | None = None) -> BooksAdmin:
     treasuries = {
         name: network.contracts.treasury for name, network in world.catalogue.networks.items()
     }
-    losses = ListLosses(
+    losses = GuardLosses(
         PostgresLosses(world.engine),
         budgets={SOURCE: BUDGET, DESTINATION: BUDGET},
         span=timedelta(days=1),

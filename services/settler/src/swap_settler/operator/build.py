@@ -52,7 +52,6 @@ from swap_settler.operator.usecases.close_external_nonces import CloseExternalNo
 from swap_settler.operator.usecases.close_networks import CloseNetworks
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.inspect_records import InspectRecords
-from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
@@ -97,15 +96,22 @@ def build(
     report_interval = group.signer_report_interval
     _serve_signers(service, catalogue, swap_messages, proofs, report_interval, second=second)
     _serve_claims(service, catalogue, swap_messages, prices, second=second)
-    _serve_stops(service, group, catalogue, second=second)
+    guard_losses = GuardLosses(
+        PostgresLosses(service.engine),
+        budgets=_loss_budgets(group, catalogue),
+        span=group.loss_span,
+    )
+    _serve_stops(service, group, catalogue, guard_losses, second=second)
     _serve_caps(service, catalogue, report_interval, weigh_orders=weigh_orders)
     _serve_blocked(service, catalogue, second=second)
     _serve_sweeps(service, catalogue)
     _serve_rescues(service, catalogue, chains, second=second)
-    _serve_records(service, group, catalogue)
+    _serve_records(service, group, catalogue, guard_losses)
 
 
-def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
+def _serve_records(
+    service: Service, group: SettlerGroup, catalogue: Catalogue, guard_losses: GuardLosses
+) -> None:
     list_stuck = ListStuck(
         PostgresDwelling(service.engine, networks=list(catalogue.networks)),
         Dwell(payment=group.payout_dwell, requote=group.requote_patience),
@@ -127,11 +133,15 @@ def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) 
     service.admin("GET", "/claimable", admin.claimable)
     service.admin("GET", "/claimable/{id}", admin.one_claimable)
     service.admin("GET", "/stuck", admin.stuck)
-    _serve_books(service, group, catalogue, backlogs)
+    _serve_books(service, group, catalogue, backlogs, guard_losses)
 
 
 def _serve_books(
-    service: Service, group: SettlerGroup, catalogue: Catalogue, backlogs: PostgresBacklogs
+    service: Service,
+    group: SettlerGroup,
+    catalogue: Catalogue,
+    backlogs: PostgresBacklogs,
+    guard_losses: GuardLosses,
 ) -> None:
     queries, check_invariants = group.invariant_queries, None
     if queries is not None:
@@ -139,12 +149,7 @@ def _serve_books(
         check_invariants = CheckInvariants(invariants, clock=service.clock)
         if group.invariants_interval:
             _watch_invariants(service, check_invariants, group.invariants_interval)
-    losses = ListLosses(
-        PostgresLosses(service.engine),
-        budgets=_loss_budgets(group, catalogue),
-        span=group.loss_span,
-    )
-    admin = BooksAdmin(ShowBalances(backlogs), losses, check_invariants, catalogue=catalogue)
+    admin = BooksAdmin(ShowBalances(backlogs), guard_losses, check_invariants, catalogue=catalogue)
     service.admin("GET", "/assets", admin.assets)
     service.admin("GET", "/balances", admin.balances)
     service.admin("GET", "/balances/accounts", admin.accounts)
@@ -278,14 +283,14 @@ def _serve_rescues(
 
 
 def _serve_stops(
-    service: Service, group: SettlerGroup, catalogue: Catalogue, *, second: SecondOperator
+    service: Service,
+    group: SettlerGroup,
+    catalogue: Catalogue,
+    guard_losses: GuardLosses,
+    *,
+    second: SecondOperator,
 ) -> None:
     stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
-    guard_losses = GuardLosses(
-        PostgresLosses(service.engine),
-        budgets=_loss_budgets(group, catalogue),
-        span=group.loss_span,
-    )
     service.every("guard-losses", group.loss_interval, guard_losses)
 
     async def report_stops() -> None:

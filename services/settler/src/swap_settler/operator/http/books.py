@@ -25,7 +25,7 @@ from swap_settler.operator.decide.backlog import (
 )
 from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
-from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from swap_settler.records import place_of, without_place
 
@@ -39,7 +39,7 @@ class BooksAdmin:
     def __init__(
         self,
         show_balances: ShowBalances,
-        list_losses: ListLosses,
+        guard_losses: GuardLosses,
         check_invariants: CheckInvariants | None,
         *,
         catalogue: Catalogue,
@@ -48,7 +48,7 @@ class BooksAdmin:
         :param check_invariants: None where the deployment names no queries.
         """
         self._show_balances = show_balances
-        self._list_losses = list_losses
+        self._guard_losses = guard_losses
         self._check_invariants = check_invariants
         self._assets = _shown_assets(catalogue)
         self._networks = sorted(catalogue.networks)
@@ -108,9 +108,9 @@ class BooksAdmin:
         """Answer `GET /admin/losses`: the budgets, and a page of entries."""
         limit = read_limit(request)
         after = read_place(request, read_query_uuid)
-        entries = await self._list_losses.entries(after=after, limit=limit + 1)
-        networks = await self._list_losses.by_network()
-        span_seconds = int(self._list_losses.span.total_seconds())
+        entries = await self._guard_losses.entries(after=after, limit=limit + 1)
+        networks = await self._guard_losses.by_network()
+        span_seconds = int(self._guard_losses.span.total_seconds())
         return answer_page(
             "entries",
             entries,

@@ -9,6 +9,7 @@ from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Stop
 from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.records import Place, Record
 
 
 class GuardLosses:
@@ -23,18 +24,18 @@ class GuardLosses:
         """
         self._losses = losses
         self._budgets = budgets
-        self._span = span
+        self.span = span
 
     async def __call__(self) -> None:
         """Compare once."""
-        counted_losses = await self._losses.counted_losses(self._span)
+        counted_losses = await self._losses.counted_losses(self.span)
         for network, budget in self._budgets.items():
             of_network = counted_losses.get(network)
             units = 0 if of_network is None else of_network.usd_micros
             observe.counted_losses(network, units)
             if of_network is None or units <= budget:
                 continue
-            because = f"reorgs took {_dollars(units)} within {self._span} that was paid for; "
+            because = f"reorgs took {_dollars(units)} within {self.span} that was paid for; "
             because += f"its budget is {_dollars(budget)}"
             last = of_network.last_lifted
             if await self._losses.stop(network, because=because, last_lifted=last):
@@ -59,6 +60,27 @@ class GuardLosses:
             raise Refused(f"payments for what comes from {network} are not stopped{since}")
         observe.source_stop_lifted(network, by=by, reason=reason)
         return await self.list_stops()
+
+    async def by_network(self) -> Sequence[Record]:
+        """Return every network of the catalogue, with what counts still beside its budget."""
+        counted_losses = await self._losses.counted_losses(self.span)
+        stopped = {stop.network for stop in await self._losses.list_stops()}
+        return [
+            {
+                "network": network,
+                "usd_micros": str(lost.usd_micros if (lost := counted_losses.get(network)) else 0),
+                "budget_usd_micros": str(budget),
+                "is_stopped": network in stopped,
+            }
+            for network, budget in sorted(self._budgets.items())
+        ]
+
+    async def entries(self, *, after: Place | None, limit: int) -> Sequence[Record]:
+        """Return the newest postings of losses, also of those that count no more.
+
+        :param after: only what follows this place.
+        """
+        return await self._losses.list_entries(after=after, limit=limit)
 
 
 def _dollars(micros: int) -> str:
