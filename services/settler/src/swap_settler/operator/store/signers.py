@@ -22,7 +22,7 @@ LEFT JOIN nonce_slot AS slot ON (slot.network, slot.signer) = (signer.network, s
     AND slot.closed_at IS NULL
 GROUP BY signer.network, signer.address ORDER BY signer.network, signer.address
 """)
-# A row for each payment of a nonce, with the latest attempt; no payment stands before all.
+# A row for each payment of a nonce.
 OPEN_NONCES: Final = sql("""
 SELECT slot.nonce, slot.assigned_at AS since, (
     SELECT transaction_hash FROM attempt
