@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -27,7 +28,7 @@ from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.usecases.manage_caps import ManageCaps
-from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
+from swap_settler.operator.usecases.show_balances import ShowBalances
 from swap_settler.paying import observe as observe_paying
 from swap_settler.paying.decide.lane import GasAlarm
 
@@ -183,13 +184,12 @@ async def has_waited(world: World, duration: timedelta) -> None:
         await connection.execute(sql(older), {"duration": duration})
 
 
-def backlogs(world: World) -> ReportBacklogs:
+def backlogs(world: World) -> Callable[[], Awaitable[None]]:
     treasuries = {
         name: network.contracts.treasury for name, network in world.catalogue.networks.items()
     }
-    return ReportBacklogs(
-        PostgresBacklogs(world.engine, treasuries=treasuries), networks=list(treasuries)
-    )
+    show_balances = ShowBalances(PostgresBacklogs(world.engine, treasuries=treasuries))
+    return partial(show_balances.report, list(treasuries))
 
 
 async def with_status(world: World, status: str) -> None:

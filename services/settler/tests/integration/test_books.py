@@ -23,7 +23,6 @@ from swap_settler.operator.store.invariants import PostgresInvariants, read_quer
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.check_invariants import REPORT_VALID_FOR, CheckInvariants
 from swap_settler.operator.usecases.guard_losses import GuardLosses
-from swap_settler.operator.usecases.report_invariants import ReportInvariants
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.plugins.invariants import FOLDER, make_views
 from tests.plugins.postgres import SERVICES, Database
@@ -262,7 +261,7 @@ async def test_metrics_show_violated_and_unchecked_invariants(world: World, view
     invariants = PostgresInvariants(world.engine, queries)
     beats: list[int] = []
 
-    await ReportInvariants(CheckInvariants(invariants, clock=world.clock))(lambda: beats.append(1))
+    await CheckInvariants(invariants, clock=world.clock).report(lambda: beats.append(1))
 
     assert _exported("broken_rows") == {"holds": 0, "broken": 1, "wrong": 0}
     assert _exported("unchecked") == {"holds": 0, "broken": 0, "wrong": 1}
@@ -284,7 +283,7 @@ async def test_a_check_that_is_not_possible_changes_no_metric(
     invariants = PostgresInvariants(world.engine, {"broken": "SELECT 1"})
     monkeypatch.setattr(invariants, "check", refuse)
 
-    await ReportInvariants(CheckInvariants(invariants, clock=world.clock))(lambda: None)
+    await CheckInvariants(invariants, clock=world.clock).report(lambda: None)
 
     assert _exported("broken_rows") == {}
 

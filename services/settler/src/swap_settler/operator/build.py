@@ -61,8 +61,6 @@ from swap_settler.operator.usecases.pay_claimable import PayClaimable
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.operator.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
-from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
-from swap_settler.operator.usecases.report_invariants import ReportInvariants
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
 from swap_settler.operator.usecases.show_balances import ShowBalances
@@ -124,8 +122,8 @@ def _serve_records(
     service.every("report-stuck", STUCK_INTERVAL, report_stuck)
     networks = catalogue.networks
     treasuries = {name: network.contracts.treasury for name, network in networks.items()}
-    backlogs = PostgresBacklogs(service.engine, treasuries=treasuries)
-    report_backlogs = ReportBacklogs(backlogs, networks=list(networks))
+    show_balances = ShowBalances(PostgresBacklogs(service.engine, treasuries=treasuries))
+    report_backlogs = partial(show_balances.report, list(networks))
     service.every("report-backlogs", BACKLOG_INTERVAL, report_backlogs)
     admin = Admin(InspectRecords(PostgresRecords(service.engine)), list_stuck)
     service.admin("GET", "/swaps/{id}", admin.swap)
@@ -133,14 +131,14 @@ def _serve_records(
     service.admin("GET", "/claimable", admin.claimable)
     service.admin("GET", "/claimable/{id}", admin.one_claimable)
     service.admin("GET", "/stuck", admin.stuck)
-    _serve_books(service, group, catalogue, backlogs, guard_losses)
+    _serve_books(service, group, catalogue, show_balances, guard_losses)
 
 
 def _serve_books(
     service: Service,
     group: SettlerGroup,
     catalogue: Catalogue,
-    backlogs: PostgresBacklogs,
+    show_balances: ShowBalances,
     guard_losses: GuardLosses,
 ) -> None:
     queries, check_invariants = group.invariant_queries, None
@@ -149,7 +147,7 @@ def _serve_books(
         check_invariants = CheckInvariants(invariants, clock=service.clock)
         if group.invariants_interval:
             _watch_invariants(service, check_invariants, group.invariants_interval)
-    admin = BooksAdmin(ShowBalances(backlogs), guard_losses, check_invariants, catalogue=catalogue)
+    admin = BooksAdmin(show_balances, guard_losses, check_invariants, catalogue=catalogue)
     service.admin("GET", "/assets", admin.assets)
     service.admin("GET", "/balances", admin.balances)
     service.admin("GET", "/balances/accounts", admin.accounts)
@@ -162,11 +160,10 @@ def _watch_invariants(
     service: Service, check_invariants: CheckInvariants, interval: timedelta
 ) -> None:
     """Check them on one replica: the queries read whole tables."""
-    report_invariants = ReportInvariants(check_invariants)
 
     async def run(beat: Beat, _: Lease) -> None:
         try:
-            await Rounds(interval, partial(report_invariants, beat), wake=None)(beat)
+            await Rounds(interval, partial(check_invariants.report, beat), wake=None)(beat)
         finally:
             observe.invariants_left()  # the next leader exports them
 

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler.operator import observe
 from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.store.invariants import PostgresInvariants
 
@@ -45,3 +47,17 @@ class CheckInvariants:
                 # The time after the check: requests that waited for a slow check use its report.
                 self._report = InvariantReport(self._clock(), results)
             return self._report
+
+    async def report(self, after_each: Callable[[], None]) -> None:
+        """Check them, and export how many rows break each.
+
+        A check that is not possible changes no metric: the time of the last check then shows it.
+
+        :param after_each: called after each query.
+        """
+        try:
+            report = await self(after_each)
+        except (Refused, Unavailable) as error:
+            observe.invariants_not_checked(error)
+            return
+        observe.invariants_checked(report.at, report.results)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from swap_settler.operator import observe
 from swap_settler.operator.decide.backlog import (
     Backlog,
     BacklogKind,
@@ -48,3 +49,13 @@ class ShowBalances:
     async def refunds(self) -> Sequence[Backlog]:
         """Return the refunds that are not final, by network."""
         return await self._backlogs.refunds()
+
+    async def report(self, networks: Collection[str]) -> None:
+        """Export how long swaps, deposits and refunds wait, and what covers what is owed.
+
+        :param networks: of the catalogue: each has a value also while nothing waits there.
+        """
+        observe.open_swaps(await self._backlogs.open_swaps())
+        observe.unsettled(await self._backlogs.unsettled(), networks=networks)
+        observe.refunds_pending(await self._backlogs.refunds(), networks=networks)
+        observe.covers_measured(await self._backlogs.covers())
