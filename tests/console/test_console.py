@@ -593,12 +593,3 @@ async def test_swap_is_found_by_its_id_with_its_ledger(
     page = (await browser.get(f"/swaps/{id}")).text
     ledger = page.partition("Ledger</h2>")[2].partition("</h2>")[0]  # up to the balances
     assert re.search(r'class="end">.*title="-?[0-9.,]+ ETH"', ledger)  # an amount of a posting
-
-
-async def test_search_by_a_part_of_an_id_says_that_it_takes_whole_ids(console: Console) -> None:
-    browser = await console.sign_in_as("vic")
-
-    answer = await browser.get("/swaps?id=0192f0a1")
-
-    assert answer.status_code == 404
-    assert "A swap is found by its whole id" in answer.text

@@ -130,3 +130,10 @@ async def test_refund_of_a_late_deposit_is_on_its_page_only(world: World, browse
 @pytest.mark.parametrize("id", ["00000000-0000-0000-0000-000000000009", "none"])
 async def test_unknown_deposit_is_not_found(browser: Browser, id: str) -> None:
     assert (await browser.get(f"/deposits/{id}")).status_code == 404
+
+
+async def test_search_by_a_part_of_an_id_says_that_it_takes_whole_ids(browser: Browser) -> None:
+    answer = await browser.get("/swaps?id=0192f0a1")
+
+    assert answer.status_code == 404
+    assert "A swap is found by its whole id" in answer.text

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_dashboard.adapters import statements
 from swap_dashboard.domain.accounts import Account, Membership, Session
 from swap_dashboard.ports import EmailTaken, MemberToken, NewMembership
-from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone, reading, transaction
 from swap_runtime.sealing import Sealing
 
 
@@ -33,16 +33,14 @@ class PostgresAccounts:
             raise EmailTaken
 
     async def find(self, email: str) -> Account | None:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.FIND_ACCOUNT, {"email": email})
+        rows = await read_alone(self._engine, statements.FIND_ACCOUNT, {"email": email})
         row = rows.one_or_none()
         return None if row is None else Account(*row)
 
     async def find_by_id(self, account_id: UUID) -> Account:
-        async with reading(self._engine) as connection:
-            row = (
-                await connection.execute(statements.FIND_ACCOUNT_BY_ID, {"id": account_id})
-            ).one()
+        row = (
+            await read_alone(self._engine, statements.FIND_ACCOUNT_BY_ID, {"id": account_id})
+        ).one()
         return Account(*row)
 
     async def set_password(self, account_id: UUID, password_hash: str, at: datetime) -> None:
@@ -119,8 +117,7 @@ class PostgresAccounts:
             )
 
     async def memberships(self, account_id: UUID) -> Sequence[Membership]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.MEMBERSHIPS, {"account_id": account_id})
+        rows = await read_alone(self._engine, statements.MEMBERSHIPS, {"account_id": account_id})
         return [
             Membership(
                 row.id,

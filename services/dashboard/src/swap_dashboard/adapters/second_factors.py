@@ -13,6 +13,7 @@ from swap_runtime.postgres.database import (
     Engine,
     Transaction,
     execute_alone,
+    read_alone,
     reading,
     transaction,
 )
@@ -77,8 +78,7 @@ class PostgresSecondFactors:
         self._sealing = sealing
 
     async def find(self, account_id: UUID) -> SecondFactor | None:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(FIND, {"account_id": account_id})
+        rows = await read_alone(self._engine, FIND, {"account_id": account_id})
         row = rows.one_or_none()
         if row is None:
             return None
@@ -189,8 +189,7 @@ class PostgresPendingSignIns:
 
     async def find(self, token_hash: bytes, at: datetime) -> PendingSignIn | None:
         values = {"token_hash": token_hash, "at": at}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND_PENDING, values)).one_or_none()
+        row = (await read_alone(self._engine, FIND_PENDING, values)).one_or_none()
         if row is None:
             return None
         return PendingSignIn(

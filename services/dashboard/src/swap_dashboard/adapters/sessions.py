@@ -9,7 +9,7 @@ from uuid import UUID
 
 from swap_dashboard.adapters import statements
 from swap_dashboard.domain.accounts import Session
-from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone, reading
 from swap_runtime.postgres.sql import Row
 
 LAST_SEEN_INTERVAL: Final = timedelta(minutes=1)  # so that not every request is a write
@@ -45,8 +45,7 @@ class PostgresSessions:
         :param is_use: whether to note its use, so that it is not idle.
         """
         values = {"token_hash": token_hash, "at": at, "idle_since": idle_since}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.FIND_SESSION, values)).one_or_none()
+        row = (await read_alone(self._engine, statements.FIND_SESSION, values)).one_or_none()
         if row is None:
             return None
         if is_use and row.last_seen_at < at - LAST_SEEN_INTERVAL:
@@ -57,8 +56,7 @@ class PostgresSessions:
         self, account_id: UUID, at: datetime, idle_since: datetime
     ) -> Sequence[Session]:
         values = {"account_id": account_id, "at": at, "idle_since": idle_since}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.OPEN_SESSIONS, values)
+        rows = await read_alone(self._engine, statements.OPEN_SESSIONS, values)
         return [_to_session(row) for row in rows]
 
     async def use_membership(self, session_id: UUID, membership_id: UUID) -> bool:

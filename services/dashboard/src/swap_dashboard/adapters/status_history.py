@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from swap_dashboard.domain.status import Incident, StatusDay, Trouble
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 
 # Of several replicas that see the same minute, one counts it.
@@ -74,13 +74,11 @@ class PostgresStatusHistory:
             connection.post(END, {**found, "looked_at": networks})
 
     async def days(self, since: datetime) -> Sequence[StatusDay]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(DAYS, {"since": since})
+        rows = await read_alone(self._engine, DAYS, {"since": since})
         return [StatusDay(r.network, r.day, r.minutes, r.bad_minutes) for r in rows]
 
     async def incidents(self, since: datetime) -> Sequence[Incident]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(INCIDENTS, {"since": since})
+        rows = await read_alone(self._engine, INCIDENTS, {"since": since})
         return [Incident(r.network, Trouble(r.kind), r.began_at, r.ended_at) for r in rows]
 
     async def forget(self, before: datetime) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_api.call_batching import CallBatcher
 from swap_api.model.members import Actor, Role
-from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone
 from swap_runtime.postgres.sql import Row, sql
 
 IDENTIFIED_MAX: Final = 64  # in one look
@@ -56,6 +56,5 @@ class PostgresAccessTokens:
             "hashes": list({token_hash for token_hash, _ in lookups}),
             "now": max(at for _, at in lookups),
         }
-        async with reading(self._engine) as connection:
-            found = {bytes(row.hash): row for row in await connection.execute(IDENTIFY, values)}
+        found = {bytes(row.hash): row for row in await read_alone(self._engine, IDENTIFY, values)}
         return [found.get(token_hash) for token_hash, _ in lookups]

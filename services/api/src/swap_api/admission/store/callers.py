@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from swap_api.call_batching import CallBatcher
 from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
 from swap_runtime.clock import Clock
-from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone
 from swap_runtime.postgres.sql import Row, sql
 
 FIND_CALLERS: Final = sql("""
@@ -139,9 +139,8 @@ class PostgresCallers:
         return known
 
     async def _ask(self, hashes: Sequence[bytes]) -> Sequence[Caller | Exception | None]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(FIND_CALLERS, {"hashes": list(set(hashes))})
-            found: Mapping[bytes, Caller] = {bytes(row.hash): _to_caller(row) for row in rows}
+        rows = await read_alone(self._engine, FIND_CALLERS, {"hashes": list(set(hashes))})
+        found: Mapping[bytes, Caller] = {bytes(row.hash): _to_caller(row) for row in rows}
         return [found.get(key_hash) for key_hash in hashes]
 
 

@@ -15,7 +15,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone
 from swap_runtime.postgres.sql import Row, sql
 
 # An expired one is taken over; one past its retention starts again.
@@ -140,8 +140,7 @@ class PostgresIdempotency:
             "app_id": [claim.app_id for claim in claims],
             "key": [claim.key for claim in claims],
         }
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(FIND_HELD, wanted)
+        rows = await read_alone(self._engine, FIND_HELD, wanted)
         return {(row.app_id, row.key): row for row in rows}
 
 

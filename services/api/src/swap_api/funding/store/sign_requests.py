@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_api.model.gasless import SignRequest, Submission, accepts_another
 from swap_api.read_model.store.rows import sign_request_row, to_gasless, to_sign_request
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
-from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 
 SIGN = """
@@ -63,8 +63,7 @@ class PostgresSignRequests:
     async def all_of(self, swap_id: UUID, signer: str) -> list[SignRequest]:
         """Return the requests to a signer for a swap, the newest first."""
         values = {"swap_id": swap_id, "signer": signer}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(SIGN_REQUESTS_OF, values)
+        rows = await read_alone(self._engine, SIGN_REQUESTS_OF, values)
         return [to_sign_request(row) for row in rows]
 
     async def newest(self, swap_id: UUID, signer: str) -> SignRequest | None:
@@ -72,22 +71,19 @@ class PostgresSignRequests:
 
     async def count_signers(self, swap_id: UUID) -> int:
         """Return how many signers have requests for a swap."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(COUNT_SIGNERS, {"swap_id": swap_id})
+        rows = await read_alone(self._engine, COUNT_SIGNERS, {"swap_id": swap_id})
         signers: int = rows.one().signers
         return signers
 
     async def latest(self, swap_id: UUID) -> SignRequest | None:
         """Return the last request to any signer."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(LAST_SIGN_REQUEST, {"swap_id": swap_id})
+        rows = await read_alone(self._engine, LAST_SIGN_REQUEST, {"swap_id": swap_id})
         row = rows.one_or_none()
         return None if row is None else to_sign_request(row)
 
     async def submitted(self, swap_id: UUID) -> Submission | None:
         """Return the newest accepted signature, of any signer."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(LAST_SUBMISSION, {"swap_id": swap_id})
+        rows = await read_alone(self._engine, LAST_SUBMISSION, {"swap_id": swap_id})
         row = rows.one_or_none()
         return None if row is None else Submission(row.submission, row.valid_before)
 

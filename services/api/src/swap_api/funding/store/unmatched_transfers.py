@@ -11,7 +11,7 @@ from swap_api.funding.decide.attaching import UnmatchedTransfer
 from swap_chains.evm.codec import checksum_address
 from swap_domain.attaching import Destined
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 
 PER_SWAP_MAX: Final = 10
@@ -56,8 +56,7 @@ class PostgresUnmatchedTransfers:
         self._engine = engine
 
     async def destined(self, swap_id: UUID) -> Destined | None:
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(DESTINED, {"id": swap_id})).one_or_none()
+        row = (await read_alone(self._engine, DESTINED, {"id": swap_id})).one_or_none()
         if row is None:
             return None
         refund = row.refund_address
@@ -78,8 +77,7 @@ class PostgresUnmatchedTransfers:
             "transaction_hash": transaction_hash,
             "most": PER_TRANSACTION_MAX,
         }
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(OF_TRANSACTION, values)
+        rows = await read_alone(self._engine, OF_TRANSACTION, values)
         found = [row._asdict() for row in rows]
         return [UnmatchedTransfer(**{**row, "base_units": int(row["base_units"])}) for row in found]
 

@@ -14,7 +14,7 @@ from swap_api.management.decide.app_fees import (
     FeeFilter,
     FeePage,
 )
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_runtime.postgres.sql import Statement, sql
 
 BALANCES: Final = sql("""
@@ -48,8 +48,7 @@ class PostgresAppFees:
         """
         :raises Unavailable: when Postgres is away.
         """
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(BALANCES, {"app_id": app_id})
+        rows = await read_alone(self._engine, BALANCES, {"app_id": app_id})
         return [
             FeeBalance(
                 row.network, row.token, int(row.waiting), int(row.pending), int(row.completed)
@@ -61,8 +60,7 @@ class PostgresAppFees:
         """
         :raises Unavailable: when Postgres is away.
         """
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(*page_statement(wanted))
+        rows = await read_alone(self._engine, *page_statement(wanted))
         entries = tuple(_entry(row._asdict()) for row in rows)
         return FeePage(entries[: wanted.page_size], len(entries) > wanted.page_size)
 

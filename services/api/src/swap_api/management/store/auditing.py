@@ -19,7 +19,7 @@ from swap_api.model.members import Actor
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.database import Engine, Transaction, read_alone, reading, transaction
 from swap_runtime.postgres.models import read_row, statement_of, text_of
 from swap_runtime.postgres.sql import Row, Rows, Statement, sql
 
@@ -170,8 +170,7 @@ class AuditedStore:
         :raises NotFound: when there is none.
         """
         scoped = {"id": wanted, "scope": actor.organization_id, **values}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statement, scoped)).one_or_none()
+        row = (await read_alone(self._engine, statement, scoped)).one_or_none()
         if row is None:
             raise NotFound
         return row

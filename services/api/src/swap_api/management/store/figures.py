@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from swap_api.management.decide.figures import Figures, Period, StatusFigures
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone, reading
 from swap_runtime.postgres.sql import sql
 
 # In the words of the index `swap_live`, so that it is taken.
@@ -75,8 +75,7 @@ class PostgresFigures:
 
         :raises Unavailable: when Postgres is away.
         """
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(BY_DAY, {"app_id": app_id, "since": since})
+        rows = await read_alone(self._engine, BY_DAY, {"app_id": app_id, "since": since})
         days: dict[date, dict[str, StatusFigures]] = {}
         for row in rows:
             found = StatusFigures(int(row.number), int(row.value), row.median)

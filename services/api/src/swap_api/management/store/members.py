@@ -33,7 +33,7 @@ from swap_api.management.store.models import (
 from swap_api.model.members import Actor, Role
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.postgres.database import reading, transaction
+from swap_runtime.postgres.database import read_alone, transaction
 from swap_runtime.postgres.models import columns_of, names_of, statement_of
 from swap_runtime.postgres.sql import sql
 
@@ -259,8 +259,7 @@ class PostgresMembers(AuditedStore):
     async def inspect(self, invitation_hash: bytes, at: datetime) -> Row | None:
         """Return what an invitation is for; None without a valid one."""
         values = {"hash": invitation_hash, "now": at}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(INSPECT_INVITATION, values)).one_or_none()
+        row = (await read_alone(self._engine, INSPECT_INVITATION, values)).one_or_none()
         if row is None:
             return None
         return {

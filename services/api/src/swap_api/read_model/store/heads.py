@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.call_batching import CallBatcher
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_runtime.postgres.sql import sql
 
 HEADS: Final = sql("SELECT network, block_number FROM chain_watcher.progress")
@@ -34,9 +34,8 @@ class WatchedHeads:
     async def _read(self, waiting: object) -> list[Exception | None]:
         assert isinstance(waiting, list)
         try:
-            async with reading(self._engine) as connection:
-                rows = await connection.execute(HEADS)
-                self._heads = {row.network: row.block_number for row in rows}
+            rows = await read_alone(self._engine, HEADS)
+            self._heads = {row.network: row.block_number for row in rows}
         except Exception as error:  # confirmations that lag are better than no answer
             observe.heads_unreadable(error)
         self._read_at = monotonic()

@@ -21,7 +21,7 @@ from swap_api.read_model.store.rows import (
 from swap_api.read_model.swaps import StoredSwap, SwapPage, SwapRow, SwapState
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, reading, transaction
 from swap_runtime.postgres.sql import sql
 
 # By the swap alone: an index of the app's swaps may be taken for both.
@@ -139,8 +139,7 @@ class PostgresSwaps:
 
         :raises Unavailable: when Postgres is away.
         """
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(*states_statement(wanted))
+        rows = await read_alone(self._engine, *states_statement(wanted))
         return [SwapState(row.id, row.status) for row in rows]
 
     async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
@@ -162,9 +161,8 @@ class PostgresSwaps:
             return int(await connection.scalar(statement, values) or 0)
 
     async def _find_batch(self, ids: Sequence[UUID]) -> Sequence[Found | Exception]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(FIND_SWAPS, {"ids": list(set(ids))})
-            found = {row.id: to_compared(row) for row in rows}
+        rows = await read_alone(self._engine, FIND_SWAPS, {"ids": list(set(ids))})
+        found = {row.id: to_compared(row) for row in rows}
         return [found.get(swap_id) for swap_id in ids]
 
     async def _find_batch_by_hash(
@@ -172,9 +170,8 @@ class PostgresSwaps:
     ) -> Sequence[NamedParties | Exception | None]:
         wanted = list(dict.fromkeys(questions))
         values = {"app_id": [app for app, _ in wanted], "hash": [name for _, name in wanted]}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(FIND_BY_HASH, values)
-            found = {(row.app_id, row.hash): (row.id, to_compared(row)) for row in rows}
+        rows = await read_alone(self._engine, FIND_BY_HASH, values)
+        found = {(row.app_id, row.hash): (row.id, to_compared(row)) for row in rows}
         return [found.get(question) for question in questions]
 
 

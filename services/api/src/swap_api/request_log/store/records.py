@@ -10,7 +10,7 @@ from uuid import UUID
 
 from swap_api.request_log.decide.records import REFUSED_FROM, RecordPage, RequestFilter
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.database import Engine, execute_alone, read_alone
 from swap_runtime.postgres.sql import sql
 
 DELETE_BATCH_MAX: Final = 5000
@@ -90,7 +90,6 @@ SELECT {SHOWN} FROM request_record AS record LEFT JOIN api_key ON api_key.id = r
 WHERE {where} ORDER BY record.at DESC, record.id DESC LIMIT :limit
 """)
         values = {**asdict(wanted), "limit": wanted.page_size + 1}
-        async with reading(self._engine) as connection:
-            found = await connection.execute(statement, values)
+        found = await read_alone(self._engine, statement, values)
         rows = tuple(row._asdict() for row in found)
         return RecordPage(rows[: wanted.page_size], len(rows) > wanted.page_size)

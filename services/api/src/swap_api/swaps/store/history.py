@@ -12,7 +12,7 @@ import psycopg
 from swap_api.call_batching import CallBatcher
 from swap_api.swaps.decide.history import Posting, QuoteRevision, SwapEvent, in_order
 from swap_contracts.quoting import Quote
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_runtime.postgres.sql import sql
 
 # As JSON, the cause is null while the settler's view has no such column yet: the api may run
@@ -54,8 +54,7 @@ class PostgresHistory:
 
         :raises Unavailable: when Postgres is away.
         """
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(POSTINGS, {"id": swap_id})
+        rows = await read_alone(self._engine, POSTINGS, {"id": swap_id})
         return in_order(
             Posting(
                 transaction_id=row.transaction_id,
@@ -79,18 +78,16 @@ class PostgresHistory:
         :raises Unavailable: when Postgres is away.
         """
         try:
-            async with reading(self._engine) as connection:
-                rows = await connection.execute(QUOTES, {"id": swap_id})
+            rows = await read_alone(self._engine, QUOTES, {"id": swap_id})
         except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
             return []
         return [_to_revision(row.revision, Quote.model_validate_json(row.quote)) for row in rows]
 
     async def _read(self, ids: Sequence[UUID]) -> Sequence[Sequence[SwapEvent] | Exception]:
         found: dict[UUID, list[SwapEvent]] = defaultdict(list)
-        async with reading(self._engine) as connection:
-            for row in await connection.execute(EVENTS, {"ids": list(set(ids))}):
-                event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at, row.cause)
-                found[row.swap_id].append(event)
+        for row in await read_alone(self._engine, EVENTS, {"ids": list(set(ids))}):
+            event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at, row.cause)
+            found[row.swap_id].append(event)
         return [found[swap_id] for swap_id in ids]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.backlog import (
     Backlog,
@@ -123,19 +123,18 @@ class PostgresBacklogs:
         """
         statement = DEPOSIT_ITEMS if kind is BacklogKind.DEPOSITS else REFUND_ITEMS
         values = {"network": network, **place_values(after), "limit": limit}
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(statement, values)]
+        return [to_record(row) for row in await read_alone(self._engine, statement, values)]
 
     async def open_swaps(self) -> Sequence[OpenSwaps]:
         """Return the swaps without an end, by status; a status without any is absent."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(OPEN_SWAPS)
+        rows = await read_alone(self._engine, OPEN_SWAPS)
         return [OpenSwaps(r.status, r.open, timedelta(seconds=int(r.seconds))) for r in rows]
 
     async def covers(self) -> Sequence[Cover]:
         """Return what is held and owed of each asset, and what the Treasury had of it."""
-        async with reading(self._engine) as connection:
-            return [to_facts(Cover, row) for row in await connection.execute(COVERS, self._values)]
+        return [
+            to_facts(Cover, row) for row in await read_alone(self._engine, COVERS, self._values)
+        ]
 
     async def accounts(
         self, network: str, token: str, side: Side, *, after: int, limit: int
@@ -152,10 +151,8 @@ class PostgresBacklogs:
             "after": after,
             "limit": limit,
         }
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(ACCOUNTS, values)]
+        return [to_record(row) for row in await read_alone(self._engine, ACCOUNTS, values)]
 
     async def _backlogs(self, statement: Statement) -> Sequence[Backlog]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statement)
+        rows = await read_alone(self._engine, statement)
         return [Backlog(r.network, r.waiting, timedelta(seconds=int(r.seconds))) for r in rows]

@@ -9,7 +9,7 @@ from sqlalchemy import SQLColumnExpression, bindparam, func, literal_column, sel
 from sqlmodel import col
 
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.models import statement_of
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.store.models import BlockedAddressTable
@@ -69,16 +69,14 @@ class PostgresBlocked:
         :param after: only what follows this address, on this network; "" for all networks.
         """
         values = {"after_address": after[0], "after_network": after[1], "limit": limit}
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(LISTED, values)]
+        return [to_record(row) for row in await read_alone(self._engine, LISTED, values)]
 
     async def find_blocked(self, address: str, network: str | None) -> Record | None:
         """
         :param network: None where it is blocked on all networks.
         """
         values = {"address": address, "network": network or ""}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND, values)).one_or_none()
+        row = (await read_alone(self._engine, FIND, values)).one_or_none()
         return None if row is None else to_record(row)
 
     async def block(

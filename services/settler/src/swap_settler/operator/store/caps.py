@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.models import names_of
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
@@ -136,8 +136,7 @@ class PostgresCaps:
         self._networks = list(networks)
 
     async def list_caps(self) -> Sequence[CapState]:
-        async with reading(self._engine) as connection:
-            return [to_facts(CapState, row) for row in await connection.execute(CAPS)]
+        return [to_facts(CapState, row) for row in await read_alone(self._engine, CAPS)]
 
     async def list_counted(
         self, id: int, *, after: Place | None, limit: int
@@ -149,8 +148,7 @@ class PostgresCaps:
         :param after: only what follows this place: the end of a slice, and a payment.
         """
         values = {"id": id, **place_values(after), "limit": limit}
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(COUNTED, values)
+        rows = await read_alone(self._engine, COUNTED, values)
         payments = [_counted_payment(row) for row in rows if row.intent_id is not None]
         return (to_facts(CapState, rows[0]), payments) if rows else None
 
@@ -192,14 +190,12 @@ class PostgresCaps:
         """
         at, id = after or (None, 0)
         values = {"networks": self._networks, "after_at": at, "after_id": id, "limit": limit}
-        async with reading(self._engine) as connection:
-            return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
+        return [_queued_payment(row) for row in await read_alone(self._engine, WAITING, values)]
 
     async def find_queued(self, intent_id: UUID) -> Record | None:
         """Return a payment that waits for its turn; None where it does not."""
         values = {"networks": self._networks, "intent_id": intent_id}
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(FIND_WAITING, values)).one_or_none()
+        row = (await read_alone(self._engine, FIND_WAITING, values)).one_or_none()
         return None if row is None else _queued_payment(row)
 
     async def queues(self) -> dict[str, tuple[int, timedelta]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.records import Record, to_record
@@ -31,8 +31,7 @@ class PostgresClosures:
 
     async def list_closures(self) -> Sequence[Record]:
         """Return those that hold."""
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(CLOSURES)]
+        return [to_record(row) for row in await read_alone(self._engine, CLOSURES)]
 
     async def close(self, network: str, *, by: str, reason: str) -> bool:
         """Close a network. False if it was closed."""

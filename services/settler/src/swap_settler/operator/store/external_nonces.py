@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.external_nonces import OpenNonce
 from swap_settler.operator.decide.signer import Signer
@@ -70,8 +70,9 @@ class PostgresExternalNonces:
             return bool(await connection.scalar(lane_statements.HALTED, {"network": network}))
 
     async def open_below(self, signer: Signer, nonce: int) -> Sequence[OpenNonce]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(OPEN_BELOW, {**_signer_values(signer), "below": nonce})
+        rows = await read_alone(
+            self._engine, OPEN_BELOW, {**_signer_values(signer), "below": nonce}
+        )
         return [
             OpenNonce(row.nonce, tuple(row.attempts), row.mined, tuple(map(int, row.paid_ids)))
             for row in rows
@@ -79,10 +80,9 @@ class PostgresExternalNonces:
 
     async def consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
         """Return by which transactions nonces were consumed, of those that are closed."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(
-                CONSUMED, {**_signer_values(signer), "nonces": list(nonces)}
-            )
+        rows = await read_alone(
+            self._engine, CONSUMED, {**_signer_values(signer), "nonces": list(nonces)}
+        )
         return {row.nonce: row.transaction_hash for row in rows}
 
     async def signed_here(self, transaction_hashes: Collection[str]) -> frozenset[str]:

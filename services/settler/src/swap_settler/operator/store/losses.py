@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.signer import Stop
@@ -89,13 +89,11 @@ class PostgresLosses:
 
     async def counted_losses(self, span: timedelta) -> Mapping[str, CountedLoss]:
         """Return it by network: what counts still, of so long."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(COUNTED_LOSSES, {"span": span})
+        rows = await read_alone(self._engine, COUNTED_LOSSES, {"span": span})
         return {row.network: CountedLoss(int(row.usd_micros), row.last_lifted) for row in rows}
 
     async def list_stops(self) -> Sequence[Stop]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(STOPS)
+        rows = await read_alone(self._engine, STOPS)
         return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
 
     async def list_entries(self, *, after: Place | None, limit: int) -> Sequence[Record]:
@@ -104,8 +102,7 @@ class PostgresLosses:
         :param after: only what follows this place.
         """
         values = {**place_values(after), "limit": limit}
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(ENTRIES, values)]
+        return [to_record(row) for row in await read_alone(self._engine, ENTRIES, values)]
 
     async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:
         """Have nothing paid any more for what came from there.

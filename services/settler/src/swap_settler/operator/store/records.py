@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.records import Record, to_record
 
@@ -126,8 +126,7 @@ class PostgresRecords:
         return rows[0] if rows else None
 
     async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(statement, values)]
+        return [to_record(row) for row in await read_alone(self._engine, statement, values)]
 
 
 def _funding_keys(deposit_id: UUID, version: object) -> Sequence[str]:

@@ -9,7 +9,7 @@ from typing import Final
 from swap_chains.ports import ReportedTransfer
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.records import to_facts
@@ -74,33 +74,29 @@ class PostgresRescues:
         self, network: str, addresses: Collection[str]
     ) -> Mapping[str, int]:
         """Return the numbers of the swaps with deposit addresses among these."""
-        async with reading(self._engine) as connection:
-            values = {"network": network, "addresses": list(addresses)}
-            rows = await connection.execute(ADDRESSES, values)
+        values = {"network": network, "addresses": list(addresses)}
+        rows = await read_alone(self._engine, ADDRESSES, values)
         return {row.address: row.sequence_number for row in rows}
 
     async def unmatched_deposits(
         self, network: str, transaction_hash: str
     ) -> Sequence[UnmatchedDeposit]:
-        async with reading(self._engine) as connection:
-            values = {"network": network, "hash": transaction_hash}
-            rows = await connection.execute(UNMATCHED_DEPOSITS, values)
+        values = {"network": network, "hash": transaction_hash}
+        rows = await read_alone(self._engine, UNMATCHED_DEPOSITS, values)
         return [to_facts(UnmatchedDeposit, row) for row in rows]
 
     async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
         """Return what was ordered of a transaction before, oldest first."""
-        async with reading(self._engine) as connection:
-            values = {"network": network, "hash": transaction_hash}
-            return [to_facts(ReturnOrder, r) for r in await connection.execute(ORDERED, values)]
+        values = {"network": network, "hash": transaction_hash}
+        return [to_facts(ReturnOrder, r) for r in await read_alone(self._engine, ORDERED, values)]
 
     async def newest(self, *, before: int | None, limit: int) -> Sequence[ReturnOrder]:
         """Return what was ordered of all transactions, newest first.
 
         :param before: only orders with a lower id.
         """
-        async with reading(self._engine) as connection:
-            values = {"before": before, "limit": limit}
-            return [to_facts(ReturnOrder, r) for r in await connection.execute(NEWEST, values)]
+        values = {"before": before, "limit": limit}
+        return [to_facts(ReturnOrder, r) for r in await read_alone(self._engine, NEWEST, values)]
 
     async def order(
         self,

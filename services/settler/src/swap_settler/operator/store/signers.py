@@ -8,7 +8,7 @@ from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.operator.decide.signer import Halted, Resumed, Signer
 from swap_settler.records import Record, to_record
@@ -60,8 +60,7 @@ class PostgresSigners:
         self._engine = engine
 
     async def list_signers(self) -> Sequence[Signer]:
-        async with reading(self._engine) as connection:
-            return [_to_signer(row) for row in await connection.execute(SIGNERS)]
+        return [_to_signer(row) for row in await read_alone(self._engine, SIGNERS)]
 
     async def open_nonces(
         self, network: str, address: str, *, after: NoncePlace | None, limit: int
@@ -79,8 +78,7 @@ class PostgresSigners:
             "after_id": id,
             "limit": limit,
         }
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(OPEN_NONCES, values)]
+        return [to_record(row) for row in await read_alone(self._engine, OPEN_NONCES, values)]
 
     async def resume(self, halted: Sequence[Signer], *, by: str, reason: str) -> frozenset[str]:
         """Let signers go on that are halted still, for the reason they were listed with.

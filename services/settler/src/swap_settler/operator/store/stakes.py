@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.stakes import Amount, CapLimit, CapName
 from swap_settler.operator.store.claims import CLAIMABLE
@@ -40,16 +40,13 @@ class PostgresStakes:
 
     async def inventory(self) -> Sequence[Amount]:
         """Return what the Treasuries hold by the ledger, of all networks."""
-        async with reading(self._engine) as connection:
-            return [to_facts(Amount, row) for row in await connection.execute(INVENTORY)]
+        return [to_facts(Amount, row) for row in await read_alone(self._engine, INVENTORY)]
 
     async def cap(self, name: CapName) -> CapLimit | None:
         """Return a cap; None when nothing is capped there."""
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(CAP, asdict(name))).one_or_none()
+        row = (await read_alone(self._engine, CAP, asdict(name))).one_or_none()
         return None if row is None else to_facts(CapLimit, row)
 
     async def _amount(self, statement: Statement, id: int | UUID) -> Amount | None:
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statement, {"id": id})).one_or_none()
+        row = (await read_alone(self._engine, statement, {"id": id})).one_or_none()
         return None if row is None else to_facts(Amount, row)

@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
@@ -59,13 +59,11 @@ class PostgresStops:
 
     async def list_stops(self) -> Sequence[Stop]:
         """Return those that are on."""
-        async with reading(self._engine) as connection:
-            return [to_facts(Stop, row) for row in await connection.execute(STOPS)]
+        return [to_facts(Stop, row) for row in await read_alone(self._engine, STOPS)]
 
     async def list_halts(self) -> Sequence[Stop]:
         """Return the networks that the watcher halted, which stops them as well."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(HALTS)
+        rows = await read_alone(self._engine, HALTS)
         return [Stop(r.network, r.halted_at, BY_THE_WATCHER, r.reason) for r in rows]
 
     async def stop(self, network: str, *, by: str, reason: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from swap_chains.events import Block
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, reading, transaction
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.holds import LAST_FORGOTTEN
@@ -93,14 +93,12 @@ class PostgresFences:
 
     async def find_unfenced(self) -> Unfenced | None:
         """Return what is to be fenced, or fenced further; None also while the signer is halted."""
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(UNFENCED, self._lane.values)).one_or_none()
+        row = (await read_alone(self._engine, UNFENCED, self._lane.values)).one_or_none()
         return row and Unfenced(row.recovery_id, row.end_nonce)
 
     async def awaits_fence(self) -> bool | None:
         """Whether the chain may be ahead of the ledger; None until the database is known."""
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(AWAITED, self._lane.values)).one_or_none()
+        row = (await read_alone(self._engine, AWAITED, self._lane.values)).one_or_none()
         if row is None:
             return False
         return bool(row.is_awaited) if row.is_known else None

@@ -12,7 +12,7 @@ from uuid import UUID
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import Fees, SignedTransaction
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.database import Engine, Transaction, read_alone, reading, transaction
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import Row, Rows, Statement, sql
 from swap_settler.model.store.counted_outflow import release_outflow
@@ -352,8 +352,7 @@ class PostgresLaneStore:
         return timedelta(seconds=int(waited.seconds))
 
     async def _read(self, statement: Statement, **values: Any) -> Rows:
-        async with reading(self._engine) as connection:
-            return await connection.execute(statement, self._values(**values))
+        return await read_alone(self._engine, statement, self._values(**values))
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {**self._lane.values, **more}

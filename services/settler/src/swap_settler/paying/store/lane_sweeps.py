@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
 from swap_settler.paying.decide.lane import Payment, Slot
@@ -72,9 +72,8 @@ class PostgresLaneSweeps:
 
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
         """Return the sweeps that are due, the longest waiting first."""
-        async with reading(self._engine) as connection:
-            values = {"network": self._lane.network, "limit": limit}
-            rows = await connection.execute(WAITING, values)
+        values = {"network": self._lane.network, "limit": limit}
+        rows = await read_alone(self._engine, WAITING, values)
         return [to_payment_or_sweep(row) for row in rows]
 
     async def assign(self, sweeps: Sequence[Payment], *, epoch: int) -> Sequence[Slot]:
@@ -100,8 +99,7 @@ class PostgresLaneSweeps:
 
     async def unsigned(self) -> Sequence[Slot]:
         """Return the slots of sweeps that nothing was signed for."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(UNSIGNED_SLOTS, self._lane.values)
+        rows = await read_alone(self._engine, UNSIGNED_SLOTS, self._lane.values)
         return [
             Slot(nonce, tuple(to_payment_or_sweep(row) for row in of_slot))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Final
 
-from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.database import Engine, Transaction, read_alone, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store import holds
 from swap_settler.records import to_facts
@@ -76,8 +76,7 @@ class PostgresIncarnations:
 
     async def known_nonces(self) -> Mapping[tuple[str, str], int]:
         """Return the next nonce of each signer, by network and address."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(SIGNERS)
+        rows = await read_alone(self._engine, SIGNERS)
         return {(row.network, row.address): row.next_nonce for row in rows}
 
     async def register(

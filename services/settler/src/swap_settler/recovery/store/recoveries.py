@@ -11,7 +11,7 @@ from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import NATIVE
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.store.order_changes import change_by_order
@@ -94,8 +94,7 @@ class PostgresRecoveries:
 
     async def find(self) -> Recovery | None:
         """Return the open one, or the last that has ended. Queried every second."""
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(SHOWN)).one_or_none()
+        row = (await read_alone(self._engine, SHOWN)).one_or_none()
         return row and Recovery(
             id=row.id,
             cause=row.cause,
@@ -107,8 +106,7 @@ class PostgresRecoveries:
 
     async def list_uncompared(self) -> Sequence[Uncompared]:
         """Return the networks on which older payments are held until two providers answer."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(UNCOMPARED)
+        rows = await read_alone(self._engine, UNCOMPARED)
         return [to_facts(Uncompared, row) for row in rows]
 
     async def count_held(self) -> int:
@@ -122,13 +120,11 @@ class PostgresRecoveries:
         :param after: only what follows this place.
         """
         values = {**place_values(after), "limit": limit}
-        async with reading(self._engine) as connection:
-            return [to_record(row) for row in await connection.execute(LIST_HELD, values)]
+        return [to_record(row) for row in await read_alone(self._engine, LIST_HELD, values)]
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(UNEXPLAINED)
+        rows = await read_alone(self._engine, UNEXPLAINED)
         return [to_facts(UnexplainedPayment, row) for row in rows]
 
     async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
@@ -136,9 +132,8 @@ class PostgresRecoveries:
 
         They are older, or an older deposit was attached to them.
         """
-        async with reading(self._engine) as connection:
-            values = {"before": before, "after": after, "limit": limit}
-            rows = await connection.execute(proof_statements.HELD_SWAPS, values)
+        values = {"before": before, "after": after, "limit": limit}
+        rows = await read_alone(self._engine, proof_statements.HELD_SWAPS, values)
         return [_to_held_swap(row) for row in rows]
 
     async def standalone_payments(self) -> Sequence[PaymentId]:
@@ -177,8 +172,7 @@ class PostgresRecoveries:
         return True
 
     async def retained_holds(self) -> Sequence[RetainedHold]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(proof_statements.RETAINED)
+        rows = await read_alone(self._engine, proof_statements.RETAINED)
         return [to_facts(RetainedHold, row) for row in rows]
 
     async def release(self, id: int, *, by: str, reason: str) -> bool:
@@ -222,9 +216,8 @@ class PostgresRecoveryProofs:
         self, before: datetime, networks: Collection[str]
     ) -> Mapping[str, int]:
         """Return how many older deposit addresses were not counted since, by network."""
-        async with reading(self._engine) as connection:
-            values = {"before": before, "networks": sorted(networks)}
-            rows = await connection.execute(proof_statements.UNCOUNTED, values)
+        values = {"before": before, "networks": sorted(networks)}
+        rows = await read_alone(self._engine, proof_statements.UNCOUNTED, values)
         return {row.network: row.addresses for row in rows}
 
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:

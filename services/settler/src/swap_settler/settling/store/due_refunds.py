@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_settler.model.store import due_statements as statements
 from swap_settler.settling.ports import DueRefund
 
@@ -14,7 +14,6 @@ class PostgresDueRefunds:
         self._engine = engine
 
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
-        async with reading(self._engine) as connection:
-            values = {"network": network, "limit": limit}
-            rows = await connection.execute(statements.REFUNDS_DUE, values)
+        values = {"network": network, "limit": limit}
+        rows = await read_alone(self._engine, statements.REFUNDS_DUE, values)
         return [DueRefund(row.id, row.swap_id, row.deposit_id, row.waited) for row in rows]

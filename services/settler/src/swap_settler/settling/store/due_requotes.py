@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.database import Engine, read_alone
 from swap_settler.model.store import due_statements as statements
 from swap_settler.settling.ports import DueRequote
 
@@ -15,7 +15,6 @@ class PostgresDueRequotes:
         self._consumer = consumer
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
-        async with reading(self._engine) as connection:
-            values = {"consumer": self._consumer, "limit": limit}
-            rows = await connection.execute(statements.REQUOTES_DUE, values)
+        values = {"consumer": self._consumer, "limit": limit}
+        rows = await read_alone(self._engine, statements.REQUOTES_DUE, values)
         return [DueRequote(row.swap_id, row.waited) for row in rows]

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
@@ -107,8 +107,7 @@ class PostgresDwelling:
             **place_values(after),
             "limit": limit,
         }
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(STUCK, values)
+        rows = await read_alone(self._engine, STUCK, values)
         return [Stuck(row.id, row.source_network, Status(row.status), row.since) for row in rows]
 
     async def mark_silences(self, silent_after: timedelta) -> Silences:
@@ -130,6 +129,5 @@ class PostgresDwelling:
 
     async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
         """Return the payments (with their swaps) of main legs that wait longer than they may."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(UNSENT, {"dwell": dwell, "limit": limit})
+        rows = await read_alone(self._engine, UNSENT, {"dwell": dwell, "limit": limit})
         return {row.intent_id: row.swap_id for row in rows}
