@@ -7,10 +7,8 @@ from typing import Any, cast
 
 import typer
 
-from swapctl.admin_client import RequestFailed
+from swapctl.admin_client import Internal, Management, RequestFailed
 from swapctl.endpoints import Endpoints, NotConfigured, ServiceName
-from swapctl.internal import Internal
-from swapctl.management import Management
 
 
 def get_endpoints(context: typer.Context) -> Endpoints:

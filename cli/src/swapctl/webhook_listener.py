@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from swapctl.admin_client import RequestFailed
-from swapctl.management import PAGE_SIZE, Management
+from swapctl.admin_client import PAGE_SIZE, Management, RequestFailed
 
 LISTENER_URL: Final = "listen:"
 UPDATED: Final = "swap.updated"

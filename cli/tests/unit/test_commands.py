@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
-from swapctl import internal
+from swapctl import admin_client
 from swapctl.admin_client import RequestFailed
 from swapctl.app import app, main
 
@@ -265,7 +265,7 @@ class TestNetworkCommands:
     def test_point_to_the_audit_log_when_an_order_is_not_answered(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(internal, "ORDER_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(admin_client, "ORDER_TIMEOUT_SECONDS", 0.2)
         port.pause_seconds = 1.0
 
         with pytest.raises(RequestFailed, match="swapctl audit shows it"):

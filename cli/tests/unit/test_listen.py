@@ -9,10 +9,9 @@ from typing import Any, cast
 import pytest
 import typer
 
-from swapctl.admin_client import ServiceUnavailable
+from swapctl.admin_client import PAGE_SIZE, Management, ServiceUnavailable
 from swapctl.commands.listen import Forwarding, local_url
 from swapctl.local_forwarder import Answer, LocalForwarder
-from swapctl.management import PAGE_SIZE, Management
 from swapctl.webhook_listener import OVERLAP, WebhookListener
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from swapctl.admin_client import RequestFailed
+from swapctl.admin_client import Internal, RequestFailed
 from swapctl.context import internal, rows_of_each
 from swapctl.endpoints import ServiceName
-from swapctl.internal import Internal
 from swapctl.output import Json, show, show_all
 
 approvals = typer.Typer(

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from swapctl.admin_client import RequestFailed
+from swapctl.admin_client import Internal, RequestFailed
 from swapctl.context import internal, known_services
 from swapctl.endpoints import ServiceName
-from swapctl.internal import Internal
 from swapctl.output import Json, show, show_all
 
 parked = typer.Typer(no_args_is_help=True, help="Messages that could not be processed.")

@@ -9,9 +9,8 @@ from uuid import UUID
 
 import typer
 
-from swapctl.admin_client import RequestFailed
+from swapctl.admin_client import Management, RequestFailed
 from swapctl.context import management
-from swapctl.management import Management
 from swapctl.output import Json, show, show_all
 
 partner = typer.Typer(no_args_is_help=True, help="The organizations that integrate the service.")

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import typer
 
+from swapctl.admin_client import PAGE_SIZE
 from swapctl.commands.partners import AppId, moment
 from swapctl.context import internal, management
 from swapctl.endpoints import ServiceName
-from swapctl.management import PAGE_SIZE
 from swapctl.output import Json, show, show_all
 
 webhook = typer.Typer(no_args_is_help=True, help="Endpoints that receive status changes.")
