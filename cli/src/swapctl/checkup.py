@@ -61,17 +61,16 @@ def check_service(name: str, readiness: Mapping[str, Any] | None) -> Finding:
     return ok(part, "ready")
 
 
-def check_builds(builds: Mapping[str, str]) -> Finding | None:
-    """Return whether all services run the same build, or nothing if none names its build.
+def check_builds(builds: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield whether all services run the same build, or nothing if none names its build.
 
     :param builds: by service; a service of an older release names none.
     """
-    if not builds:
-        return None
     if len(set(builds.values())) > 1:
         listed = ", ".join(f"{name} {build}" for name, build in builds.items())
-        return warning("versions", f"differ: {listed}", "finish the rollout, or roll it back")
-    return ok("versions", f"every service runs {next(iter(builds.values()))}")
+        yield warning("versions", f"differ: {listed}", "finish the rollout, or roll it back")
+    elif builds:
+        yield ok("versions", f"every service runs {next(iter(builds.values()))}")
 
 
 def check_migrations(schema: str, applied: str | None, latest: str | None) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import typer
 
 from swapctl.admin_client import Internal, Management, RequestFailed
-from swapctl.endpoints import Endpoints, NotConfigured, ServiceName
+from swapctl.endpoints import Endpoints, ServiceName
 
 
 def get_endpoints(context: typer.Context) -> Endpoints:
@@ -27,11 +27,7 @@ def known_services(
 ) -> Iterator[ServiceName]:
     """Yield the services with a known address. A single requested service must have one."""
     for service in services:
-        try:
-            known = bool(get_endpoints(context).url(service))
-        except NotConfigured:
-            known = len(services) == 1
-        if known:
+        if len(services) == 1 or get_endpoints(context).has_url(service):
             yield service
 
 

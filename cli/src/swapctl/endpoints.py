@@ -64,6 +64,12 @@ class Endpoints:
                 return str(row["internal_url"])
         return self._required(variable, None, f"the internal address of the {service} service")
 
+    def has_url(self, service: ServiceName) -> bool:
+        try:
+            return bool(self.url(service))
+        except NotConfigured:
+            return False
+
     @property
     def token(self) -> str:
         """Return the token of the named operator; without a name, of the stack's default operator.

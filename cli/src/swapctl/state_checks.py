@@ -21,8 +21,8 @@ def check_topics(expected: Collection[str], found: Collection[str]) -> Finding:
     return ok("topics", f"all {len(expected)} exist")
 
 
-def check_consumer(service: str, topic: str, *, lag: int, silence: int) -> Finding | None:
-    """Return a finding if a consumer is behind, or nothing.
+def check_consumer(service: str, topic: str, *, lag: int, silence: int) -> Iterator[Finding]:
+    """Yield a finding if a consumer is behind, or nothing.
 
     :param lag: in messages.
     :param silence: seconds since the broker answered a poll.
@@ -30,11 +30,10 @@ def check_consumer(service: str, topic: str, *, lag: int, silence: int) -> Findi
     part = f"consumer {service}"
     if silence > SILENCE_SECONDS_MAX:
         text = f"{topic}: no answer to a poll for {silence} s"
-        return failed(part, text, "check the broker; the sweep delivers meanwhile")
-    if lag > LAG_MESSAGES_MAX:
+        yield failed(part, text, "check the broker; the sweep delivers meanwhile")
+    elif lag > LAG_MESSAGES_MAX:
         text = f"{topic}: {lag} messages behind"
-        return warning(part, text, f"run more processes of {service}; read its log")
-    return None
+        yield warning(part, text, f"run more processes of {service}; read its log")
 
 
 def check_parked(schema: str, count: int, oldest_seconds: int | None) -> Finding:
@@ -91,27 +90,27 @@ def check_closures(closures: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         yield warning(f"network {name}", text, f"swapctl network open {name}")
 
 
-def check_head_age(network: str, url: str, seconds: int) -> Finding | None:
-    """Return a finding if a node's newest block is old, or nothing."""
-    if seconds <= HEAD_AGE_SECONDS_MAX:
-        return None
-    text = f"{url}: the newest block is {seconds} s old"
-    to_do = "compare another provider: the node is behind, or the chain has stopped"
-    return warning(f"node of {network}", text, to_do)
+def check_head_age(network: str, url: str, seconds: int) -> Iterator[Finding]:
+    """Yield a finding if a node's newest block is old, or nothing."""
+    if seconds > HEAD_AGE_SECONDS_MAX:
+        text = f"{url}: the newest block is {seconds} s old"
+        to_do = "compare another provider: the node is behind, or the chain has stopped"
+        yield warning(f"node of {network}", text, to_do)
 
 
-def check_agreement(network: str, blocks: Mapping[str, BlockHead]) -> Finding | None:
-    """Return whether a network's nodes report the same block, or nothing with one node.
+def check_agreement(network: str, blocks: Mapping[str, BlockHead]) -> Iterator[Finding]:
+    """Yield whether a network's nodes report the same block, or nothing with fewer than two.
 
     :param blocks: one final block of the same number, by node.
     """
     part = f"providers {network}"
-    if len(blocks) == 1:
-        return None
+    if len(blocks) < 2:  # noqa: PLR2004 - there is nothing to compare
+        return
     number = next(iter(blocks.values())).number
     if len({block.hash for block in blocks.values()}) > 1:
         listed = ", ".join(f"{url} has {block.hash[:12]}…" for url, block in blocks.items())
         to_do = "find the wrong node with an explorer, and remove it from SWAP_NODES"
         money = f"payouts of {network} are unsafe while they differ: swapctl payouts stop"
-        return failed(part, f"final block {number} differs: {listed}", to_do, money)
-    return ok(part, f"{len(blocks)} nodes agree on final block {number}")
+        yield failed(part, f"final block {number} differs: {listed}", to_do, money)
+    else:
+        yield ok(part, f"{len(blocks)} nodes agree on final block {number}")

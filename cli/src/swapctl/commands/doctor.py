@@ -6,9 +6,9 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ from swapctl.output import Json
 from swapctl.service_figures import read_figures
 from swapctl.state_queries import check_state, rows_of
 
-SCHEMAS: Final = tuple(one.value for one in ServiceName)
+SCHEMAS: Final = tuple(ServiceName)  # each service has one, of its name
 MIGRATIONS: Final = "services/{}/migrations/versions"
 REVISION: Final = re.compile(r'^revision = "(\w+)"', re.MULTILINE)
 WITH_OUTBOX: Final = ("api", "chain_watcher", "settler")
@@ -62,33 +62,33 @@ def doctor(context: typer.Context, *, as_json: Json = False) -> None:
         if not as_json:
             _print(finding)
     if as_json:
-        typer.echo(json.dumps([_row(one) for one in found]))
+        typer.echo(json.dumps([asdict(one) for one in found]))
     if any(one.level is Level.FAILED for one in found):
         raise typer.Exit(1)
 
 
 def _findings(context: typer.Context) -> Iterator[Finding]:
     known = get_endpoints(context)
-    yield from _guarded("database", lambda: _database(known))
+    yield from _guarded("database", _database(known))
     for part, keys in ENDPOINTS.items():
         yield _endpoint(known, part, *keys)
-    yield from _guarded("topics", lambda: _topics(known))
+    yield from _guarded("topics", _topics(known))
     builds: dict[str, str] = {}
     for service in REQUIRED:
-        yield from _guarded(f"service {service}", partial(_services, known, service, builds))
-    yield from _guarded("dashboard", lambda: _dashboard(known, builds))
-    if finding := checkup.check_builds(builds):
-        yield finding
+        yield from _guarded(f"service {service}", _service(known, service, builds))
+    if known.has_url(ServiceName.DASHBOARD):
+        yield from _guarded("dashboard", _service(known, ServiceName.DASHBOARD, builds))
+    yield from checkup.check_builds(builds)
     nodes = find_nodes(known)
     yield from _check_nodes(nodes, time.time())
-    yield from _guarded("networks", lambda: _networks(context))
-    yield from _guarded("settler", lambda: _settler(context, nodes))
+    yield from _guarded("networks", _networks(context))
+    yield from _guarded("settler", _settler(context, nodes))
 
 
-def _guarded(part: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     """Yield the findings. A part that does not answer is a finding."""
     try:
-        yield from check()
+        yield from findings
     except NotConfigured as error:
         yield checkup.failed(part, str(error), "start a stack and name it, or set the variable")
     except RequestFailed as error:
@@ -101,13 +101,13 @@ def _database(known: Endpoints) -> Iterator[Finding]:
         for schema in SCHEMAS:
             versions = rows_of(auditor, schema, "alembic_version", VERSION)
             applied = versions[0]["version_num"] if versions else None
-            if applied is None and schema not in REQUIRED and not _is_known(known, schema):
+            if applied is None and schema not in REQUIRED and not known.has_url(schema):
                 continue  # not deployed
             root = Path(known.environment.get(CHECKOUT_VARIABLE) or ".")
             yield checkup.check_migrations(schema, applied, latest_migration(schema, root))
-        for schema in WITH_OUTBOX:
-            for row in rows_of(auditor, schema, "outbox", OLDEST):
-                yield checkup.check_outbox(schema, row["seconds"])
+        for producer in WITH_OUTBOX:
+            for row in rows_of(auditor, producer, "outbox", OLDEST):
+                yield checkup.check_outbox(producer, row["seconds"])
         yield from check_state(auditor)
 
 
@@ -132,42 +132,20 @@ def _endpoint(known: Endpoints, part: str, variable: str, section: str, member: 
     return checkup.check_endpoint(part, shown, is_open=True)
 
 
-def _services(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> Iterator[Finding]:
-    readiness = _readiness(known.url(name))
+def _service(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> Iterator[Finding]:
+    url = known.url(name)
+    readiness = _readiness(url)
     yield checkup.check_service(name, readiness)
-    if readiness is not None:
-        _add_build(known, name, builds)
-        if name in REQUIRED:  # the dashboard consumes nothing
-            yield from _consumers(known, name)
-
-
-def _add_build(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> None:
-    if (build := read_build(known.url(name))) is not None:
+    if readiness is None:
+        return
+    if (build := read_build(url)) is not None:
         builds[name.value] = str(build)
-
-
-def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
-    figures = read_figures(known.url(name), [LAG, SILENCE])
+    figures = read_figures(url, [LAG, SILENCE])
     silences = {one.labels["topic"]: one.value for one in figures[SILENCE]}
-    for figure in figures[LAG]:
+    for figure in figures[LAG]:  # none of the dashboard, which consumes nothing
         topic = figure.labels["topic"]
-        if finding := state_checks.check_consumer(
-            name.value, topic, lag=figure.value, silence=silences.get(topic, 0)
-        ):
-            yield finding
-
-
-def _dashboard(known: Endpoints, builds: dict[str, str]) -> Iterator[Finding]:
-    """Yield a finding about the dashboard, if the deployment has one."""
-    if _is_known(known, ServiceName.DASHBOARD):
-        yield from _services(known, ServiceName.DASHBOARD, builds)
-
-
-def _is_known(known: Endpoints, service: str) -> bool:
-    try:
-        return bool(known.url(ServiceName(service)))
-    except NotConfigured:
-        return False
+        silence = silences.get(topic, 0)
+        yield from state_checks.check_consumer(name, topic, lag=figure.value, silence=silence)
 
 
 def _topics(known: Endpoints) -> Iterator[Finding]:
@@ -206,8 +184,7 @@ def _check_node(network: NetworkNodes, url: str, now: float) -> Iterator[Finding
             age = int(now - node.block("latest").time)
         except NodeFailed:
             return
-        if finding := state_checks.check_head_age(network.network, shown, age):
-            yield finding
+        yield from state_checks.check_head_age(network.network, shown, age)
 
 
 def _agreement(network: NetworkNodes) -> Iterator[Finding]:
@@ -220,8 +197,7 @@ def _agreement(network: NetworkNodes) -> Iterator[Finding]:
     for url in finals:
         with suppress(NodeFailed):
             blocks[without_key(url)] = NodeRpc(url).block(min(finals.values()))
-    if blocks and (finding := state_checks.check_agreement(network.network, blocks)):
-        yield finding
+    yield from state_checks.check_agreement(network.network, blocks)
 
 
 def _networks(context: typer.Context) -> Iterator[Finding]:
@@ -255,13 +231,3 @@ def _print(finding: Finding) -> None:
         typer.echo(f"{'':<33} money: {finding.money}")
     if finding.to_do:
         typer.echo(f"{'':<33} to do: {finding.to_do}")
-
-
-def _row(finding: Finding) -> dict[str, str]:
-    return {
-        "part": finding.part,
-        "level": finding.level.value,
-        "text": finding.text,
-        "to_do": finding.to_do,
-        "money": finding.money,
-    }
