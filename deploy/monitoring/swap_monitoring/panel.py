@@ -83,3 +83,7 @@ def lines(
 
 def number(title: str, expr: str, legend: str = "", *, unit: str = "short") -> Panel:
     return Panel(title, (Query(expr, legend),), unit, is_stat=True, columns=6)
+
+
+def row(title: str, *panels: Panel) -> Row:
+    return Row(title, panels)
