@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show_all
 
 caps = typer.Typer(
@@ -44,7 +44,7 @@ Token = Annotated[
     str | None, typer.Option(help="A symbol or an address; by default all tokens, in dollars.")
 ]
 App = Annotated[str | None, typer.Option(help="The id of an app; by default all apps.")]
-Reason = Annotated[str, typer.Option(prompt="Why", help="Stored with the cap.")]
+Reason = Annotated[str, reason_option("Why", "Stored with the cap.")]
 
 
 @caps.command("list")

@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show, show_all
 
 claimable = typer.Typer(
@@ -34,7 +34,7 @@ def sweep(
     address: Annotated[str, typer.Argument(help="The deposit address.")],
     token: Annotated[str, typer.Argument(help="A symbol, or an address.")],
     *,
-    reason: Annotated[str, typer.Option(prompt="Why is it worth its gas")],
+    reason: Annotated[str, reason_option("Why is it worth its gas", None)],
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
@@ -51,8 +51,7 @@ def pay_claimable(
     to: Annotated[str, typer.Option(help="The address of its owner, on the balance's network.")],
     base_units: Annotated[str, typer.Option(help="The full listed amount, as a confirmation.")],
     reason: Annotated[
-        str,
-        typer.Option(prompt="What is the evidence of its owner", help="Stored with the payment."),
+        str, reason_option("What is the evidence of its owner", "Stored with the payment.")
     ],
     _by: IgnoredBy = None,
     as_json: Json = False,
@@ -71,8 +70,7 @@ def attach_claimable(
     swap: Annotated[str, typer.Option(help="The swap that it was meant for.")],
     base_units: Annotated[str, typer.Option(help="The full listed amount, as a confirmation.")],
     reason: Annotated[
-        str,
-        typer.Option(prompt="What is the evidence of its owner", help="Stored with the deposit."),
+        str, reason_option("What is the evidence of its owner", "Stored with the deposit.")
     ],
     _by: IgnoredBy = None,
     as_json: Json = False,

@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show, show_all
 
 fees = typer.Typer(no_args_is_help=True, help="Partners' fees: list what is owed, and pay it.")
@@ -29,9 +29,7 @@ def pay_fees(
     *,
     to: Annotated[str, typer.Option(help="The partner's address, on the balance's network.")],
     base_units: Annotated[str, typer.Option(help="What was listed; what came since stays owed.")],
-    reason: Annotated[
-        str, typer.Option(prompt="How is the address known", help="Kept with the payment.")
-    ],
+    reason: Annotated[str, reason_option("How is the address known", "Kept with the payment.")],
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:

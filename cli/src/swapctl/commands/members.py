@@ -12,6 +12,7 @@ import typer
 from swapctl.commands.partners import OrganizationName, moment, partner_id
 from swapctl.context import internal, management
 from swapctl.endpoints import ServiceName
+from swapctl.operator_option import reason_option
 from swapctl.output import Json, show, show_all
 
 member = typer.Typer(no_args_is_help=True, help="Who manages an organization's apps and keys.")
@@ -48,9 +49,7 @@ def remove_second_factor(
     context: typer.Context,
     email: str,
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="How is the member known", help="Kept with the order.")
-    ],
+    reason: Annotated[str, reason_option("How is the member known", "Kept with the order.")],
     as_json: Json = False,
 ) -> None:
     """Remove the second factor of a member who lost it; a second operator approves."""

@@ -11,13 +11,13 @@ from swapctl.auditor import open_auditor
 from swapctl.context import get_endpoints, internal
 from swapctl.draining import count_open_swaps, list_remains, wait_for_end
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show, show_all
 
 COLUMNS = ("network", "head", "cursor", "finalized", "lag_blocks", "halted")
 CLOSURES: Final = ("network", "at", "by", "reason")
 REMAINS: Final = ("what", "amount", "to_do")
-Reason = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
+Reason = Annotated[str, reason_option("Why")]
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show_all
 
 payouts = typer.Typer(
@@ -54,9 +54,7 @@ def go(
     context: typer.Context,
     network: NetworkName = None,
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="Why is it safe to resume", help="Stored permanently.")
-    ],
+    reason: Annotated[str, reason_option("Why is it safe to resume")],
     _by: IgnoredBy = None,
     losses: Annotated[
         bool, typer.Option("--losses", help="Resume what the network's loss budget stopped.")
@@ -83,9 +81,7 @@ def pass_payment(
     context: typer.Context,
     intent_id: Annotated[str, typer.Argument(help="The id in the queue.")],
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="Why is the payment safe", help="Stored permanently.")
-    ],
+    reason: Annotated[str, reason_option("Why is the payment safe")],
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
@@ -104,9 +100,7 @@ def explain(
         str, typer.Argument(help="A final external transaction that made a payment of the service.")
     ],
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="What is known about it", help="Stored permanently.")
-    ],
+    reason: Annotated[str, reason_option("What is known about it")],
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:

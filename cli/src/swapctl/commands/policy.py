@@ -9,7 +9,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show, show_all
 
 policy = typer.Typer(no_args_is_help=True, help="Block and unblock addresses.")
@@ -18,7 +18,7 @@ Addresses = Annotated[list[str] | None, typer.Argument(help="One or more address
 Network = Annotated[
     str | None, typer.Option(help="Only on this network; by default on every network.")
 ]
-Reason = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
+Reason = Annotated[str, reason_option("Why")]
 
 
 @policy.command("list")

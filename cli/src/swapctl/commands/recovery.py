@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show, show_all
 
 recovery = typer.Typer(
@@ -53,9 +53,7 @@ def finish(
     context: typer.Context,
     id: Annotated[int, typer.Argument(help="The id in the status.")],
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="Why is a double payment impossible", help="Stored permanently.")
-    ],
+    reason: Annotated[str, reason_option("Why is a double payment impossible")],
     _by: IgnoredBy = None,
 ) -> None:
     """End a recovery before it is proven: held payments are sent, except those known as made."""
@@ -69,9 +67,7 @@ def release(
     context: typer.Context,
     id: Annotated[int, typer.Argument(help="The id of the retained hold in the status.")],
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="Why was nothing paid for it", help="Stored permanently.")
-    ],
+    reason: Annotated[str, reason_option("Why was nothing paid for it")],
     _by: IgnoredBy = None,
 ) -> None:
     """Release a deposit that was held because a lost swap may have been paid for it."""

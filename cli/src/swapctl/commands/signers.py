@@ -8,7 +8,7 @@ import typer
 
 from swapctl.context import internal
 from swapctl.endpoints import ServiceName
-from swapctl.operator_option import IgnoredBy
+from swapctl.operator_option import IgnoredBy, reason_option
 from swapctl.output import Json, show, show_all
 
 signer = typer.Typer(no_args_is_help=True, help="The keys that sign payments.")
@@ -30,9 +30,7 @@ def resume_signers(
     context: typer.Context,
     network: str,
     *,
-    reason: Annotated[
-        str, typer.Option(prompt="Why is it safe to resume", help="Stored with the signer.")
-    ],
+    reason: Annotated[str, reason_option("Why is it safe to resume", "Stored with the signer.")],
     _by: IgnoredBy = None,
     address: Annotated[
         str | None, typer.Option("--signer", help="Only this signer of the network.")
