@@ -22,6 +22,7 @@ from swap_domain.attaching import Destined, ReceivedTransfer, text_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_settler.model.chain_facts import DepositFact, PayoutFact
+from swap_settler.model.changes import Changes
 from swap_settler.model.messages.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
 from tests.support import networks
@@ -310,3 +311,13 @@ def signed(intent: Intent, *hashes: str, state: IntentState = IntentState.BROADC
         attempts=frozenset(hashes or {"0x" + "11" * 32}),
         has_open_attempt=True,
     )
+
+
+def swap_of(change: Changes) -> Swap:
+    assert change.swap is not None
+    return change.swap
+
+
+def output_of(swap: Swap) -> Intent:
+    assert swap.output is not None
+    return swap.output

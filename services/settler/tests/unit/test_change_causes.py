@@ -22,6 +22,7 @@ from services.settler.tests.factories import (
     a_quote,
     a_swap,
     signed,
+    swap_of,
 )
 from swap_contracts.public import change_causes as public
 from swap_domain.lifecycle import Status
@@ -65,11 +66,6 @@ def late(units: int = REQUESTED) -> Swap:
 
 def refunding() -> Swap:
     return after(("confirmed", {"available": 0}), refund_address=USER)
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
 
 
 def paying(kind: IntentKind, state: IntentState) -> tuple[Swap, Intent]:

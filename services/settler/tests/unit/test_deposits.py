@@ -25,6 +25,7 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     signed,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
@@ -77,8 +78,7 @@ def completed(swap: Swap) -> Swap:
     change = payouts.decide(
         out(swap), replace(a_payout(), paid_id=PAID_ID), at=NOON, treasury="0xtreasury"
     )
-    assert change.swap is not None
-    return change.swap
+    return swap_of(change)
 
 
 class TestSeen:

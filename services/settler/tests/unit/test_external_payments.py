@@ -20,7 +20,9 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
+    output_of,
     signed,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
@@ -54,13 +56,7 @@ def reserved(*, refuel: bool = False, refund_address: str | None = USER) -> Swap
         paid_id=paid_id_of(swap),
         refuel_available=REFUEL,
     )
-    assert change.swap is not None
-    return change.swap
-
-
-def output(swap: Swap) -> Intent:
-    assert swap.output is not None
-    return swap.output
+    return swap_of(change)
 
 
 def refunding() -> tuple[Swap, Intent]:
@@ -72,7 +68,9 @@ def refunding() -> tuple[Swap, Intent]:
     return started_refund.swap, started_refund.intents[0]
 
 
-CLAIM = replace(output(reserved()), kind=IntentKind.CLAIM, swap_id=None, state=IntentState.ASSIGNED)
+CLAIM = replace(
+    output_of(reserved()), kind=IntentKind.CLAIM, swap_id=None, state=IntentState.ASSIGNED
+)
 FEE = replace(CLAIM, kind=IntentKind.PARTNER_FEE)
 
 
@@ -80,10 +78,10 @@ class TestMadeByAnExternalTransaction:
     def test_completes_the_swap_and_moves_its_log_out_of_suspense(self) -> None:
         swap = reserved()
 
-        change = confirm_external_payment(swap, output(swap), LOG, at=NOON + HOUR, treasury=HERE)
+        change = confirm_external_payment(swap, output_of(swap), LOG, at=NOON + HOUR, treasury=HERE)
 
         [intent] = change.intents
-        fact = replace(LOG, version=output(swap).version + 1)
+        fact = replace(LOG, version=output_of(swap).version + 1)
         assert (intent.state, intent.version) == (IntentState.CONFIRMED, fact.version)
         assert (intent.slot_at, intent.confirmed_at) == (LOG.block_time, NOON + HOUR)
         assert intent.transaction_hash == LOG.transaction_hash
@@ -96,7 +94,7 @@ class TestMadeByAnExternalTransaction:
 
     def test_keeps_when_it_had_a_nonce_here(self) -> None:
         swap = reserved()
-        intent = signed(output(swap))
+        intent = signed(output_of(swap))
 
         change = confirm_external_payment(
             swap.with_intent(intent), intent, LOG, at=NOON + HOUR, treasury=HERE
@@ -106,7 +104,7 @@ class TestMadeByAnExternalTransaction:
 
     def test_is_newer_than_all_that_was_known(self) -> None:
         swap = reserved()
-        intent = replace(output(swap), version=9)
+        intent = replace(output_of(swap), version=9)
 
         change = confirm_external_payment(
             swap.with_intent(intent), intent, LOG, at=NOON, treasury=HERE
@@ -118,7 +116,7 @@ class TestMadeByAnExternalTransaction:
         swap = reserved(refuel=True)
 
         change = confirm_external_payment(
-            swap, output(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
+            swap, output_of(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
         )
 
         assert [one.kind for one in change.intents] == [IntentKind.OUTPUT, IntentKind.REFUEL]
@@ -137,7 +135,7 @@ class TestWhoseIdWasSpent:
     def test_for_another_payment_fails_with_the_money_claimable(self) -> None:
         swap = reserved()
 
-        change = fail_spent_payment(swap, output(swap), at=NOON + HOUR, because="paid another")
+        change = fail_spent_payment(swap, output_of(swap), at=NOON + HOUR, because="paid another")
 
         assert change.swap is not None
         assert (change.swap.status, change.swap.closed_at) == (Status.FAILED, NOON + HOUR)
@@ -167,7 +165,7 @@ class TestWhoseIdWasSpent:
     @pytest.mark.parametrize("slot_at", [None, NOON - MINUTE])
     def test_and_that_only_an_operator_can_settle_waits_as_sent(self, slot_at: object) -> None:
         swap = reserved()
-        intent = replace(output(swap), slot_at=slot_at)  # type: ignore[arg-type]
+        intent = replace(output_of(swap), slot_at=slot_at)  # type: ignore[arg-type]
 
         change = leave_to_operators(swap.with_intent(intent), intent, LOG, at=NOON + HOUR)
 
@@ -191,7 +189,7 @@ class TestWhoseIdWasSpent:
     def test_of_a_refuel_completes_a_swap_that_waited_for_it(self) -> None:
         swap = reserved(refuel=True)
         final = confirm_external_payment(
-            swap, output(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
+            swap, output_of(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
         ).swap
         assert final is not None
         assert final.refuel is not None
@@ -261,7 +259,7 @@ class TestAPaymentThatWaitsTooLong:
     def test_is_given_up_while_it_is_unsigned(self) -> None:
         swap = reserved()
 
-        change = abandon_waiting_payout(swap, output(swap).id, at=NOON + HOUR)
+        change = abandon_waiting_payout(swap, output_of(swap).id, at=NOON + HOUR)
 
         assert change.swap is not None
         assert change.swap.status is Status.REFUND_PENDING
@@ -271,15 +269,15 @@ class TestAPaymentThatWaitsTooLong:
 
     def test_is_left_to_its_own_end_once_it_was_signed(self) -> None:
         swap = reserved()
-        out = swap.with_intent(signed(output(swap)))
+        out = swap.with_intent(signed(output_of(swap)))
 
-        assert abandon_waiting_payout(out, output(swap).id, at=NOON) is NOTHING
+        assert abandon_waiting_payout(out, output_of(swap).id, at=NOON) is NOTHING
         assert abandon_waiting_payout(swap, swap.id, at=NOON) is NOTHING
 
     def test_is_no_refuel(self) -> None:
         swap = reserved(refuel=True)
         final = confirm_external_payment(
-            swap, output(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
+            swap, output_of(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
         ).swap
         assert final is not None
         assert final.refuel is not None

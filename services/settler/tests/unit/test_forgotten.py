@@ -22,7 +22,9 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
+    output_of,
     signed,
+    swap_of,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -31,7 +33,7 @@ from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.settled import changes_of
-from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Swap
 from swap_settler.operator.decide.forgotten import (
     NotAllowed,
     end_for_claim,
@@ -50,11 +52,6 @@ PAID_ID, COST = 77, 500
 SENT_BACK = "its money was sent back by a forgotten payment"
 MAIN_LEG = None
 CAUSE = ChangeCause.PAYMENT_RECONCILED
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
 
 
 def with_deposit(swap: Swap, units: int = REQUESTED, nth: int = 0, **more: int) -> Swap:
@@ -99,11 +96,6 @@ def output_log(units: int = PAYOUT) -> PayoutFact:
     return replace(a_payout(base_units=str(units)), paid_id=PAID_ID)
 
 
-def output(swap: Swap) -> Intent:
-    assert swap.output is not None
-    return swap.output
-
-
 class TestFreeLeg:
     def test_abandons_another_kind_of_payment_that_waits(self) -> None:
         swap = waiting_for_output()
@@ -111,9 +103,9 @@ class TestFreeLeg:
         change = free_leg(swap, MAIN_LEG, IntentKind.REFUND, at=LATER)
 
         assert change == payouts.abandon_payment(
-            swap, output(swap).id, at=LATER, because=SENT_BACK, failures=0
+            swap, output_of(swap).id, at=LATER, because=SENT_BACK, failures=0
         ).with_cause(CAUSE)
-        assert change.intents == (output(swap).died(SENT_BACK, failures=0),)
+        assert change.intents == (output_of(swap).died(SENT_BACK, failures=0),)
         assert swap_of(change).status is Status.REFUND_PENDING
 
     def test_leaves_a_payment_of_the_same_kind(self) -> None:
@@ -121,7 +113,7 @@ class TestFreeLeg:
 
     def test_refuses_while_what_was_signed_may_still_pay(self) -> None:
         swap = waiting_for_output()
-        out = swap.with_intent(signed(output(swap)))
+        out = swap.with_intent(signed(output_of(swap)))
 
         with pytest.raises(NotAllowed) as refused:
             free_leg(out, MAIN_LEG, IntentKind.REFUND, at=LATER)
@@ -174,7 +166,7 @@ class TestFreeLeg:
 
 class TestFreeRefuel:
     SWAP = waiting_for_output(refuel=True)
-    REFUEL = replace(output(SWAP), id=deposit_id(9), kind=IntentKind.REFUEL, token=NATIVE)
+    REFUEL = replace(output_of(SWAP), id=deposit_id(9), kind=IntentKind.REFUEL, token=NATIVE)
 
     def test_abandons_one_that_was_not_sent(self) -> None:
         swap = self.SWAP.with_intent(self.REFUEL)

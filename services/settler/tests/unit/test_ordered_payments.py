@@ -25,6 +25,7 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     signed,
+    swap_of,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -48,11 +49,6 @@ from swap_settler.settling.decide.refunds import (
 PAYOUT, PAID_ID, COST = 980_000, 77, 190
 DOLLAR = 10**18
 AT = NOON + MINUTE
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
 
 
 def credited(*, available: int = PLENTY, refuel: bool = False) -> Changes:

@@ -24,14 +24,16 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
+    output_of,
     signed,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
-from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Swap
 from swap_settler.settling.decide import deposits, payouts
 from swap_settler.settling.decide.payouts import abandon_payment, decide
 from swap_settler.settling.decide.refunds import start
@@ -39,16 +41,6 @@ from swap_settler.settling.decide.refunds import start
 HERE = TREASURY[POLYGON]
 AT = NOON + HOUR
 LOG = a_payout()
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
-
-
-def output(swap: Swap) -> Intent:
-    assert swap.output is not None
-    return swap.output
 
 
 def reserved(*, refuel: bool = False) -> Swap:
@@ -67,7 +59,7 @@ def reserved(*, refuel: bool = False) -> Swap:
 
 def out(state: IntentState = IntentState.BROADCAST, **more: Any) -> Swap:
     swap = reserved()
-    return swap.with_intent(replace(signed(output(swap), state=state), **more))
+    return swap.with_intent(replace(signed(output_of(swap), state=state), **more))
 
 
 def decided(swap: Swap | None, state: str, **more: Any) -> Changes:
@@ -115,7 +107,7 @@ class TestAFinalPayment:
         change = decided(self.FINAL, "seen", version=3, block_number=501)
 
         again = replace(
-            output(self.FINAL),
+            output_of(self.FINAL),
             version=3,
             transaction_hash=LOG.transaction_hash,
             block_number=501,
@@ -135,7 +127,7 @@ class TestAFinalPayment:
         change = decided(mined, "reverted", version=4)
 
         unmined = replace(
-            output(mined), version=4, block_number=None, block_hash=None, block_time=None
+            output_of(mined), version=4, block_number=None, block_hash=None, block_time=None
         )
         assert unmined.state is IntentState.CONFIRMED
         assert unmined.transaction_hash == LOG.transaction_hash
@@ -163,12 +155,12 @@ class TestAReorg:
         self, state: IntentState, left: IntentState, *, is_open: bool
     ) -> None:
         mined = swap_of(decided(out(), "seen"))
-        swap = mined.with_intent(replace(output(mined), state=state, has_open_attempt=is_open))
+        swap = mined.with_intent(replace(output_of(mined), state=state, has_open_attempt=is_open))
 
         [intent] = decided(swap, "reverted").intents
 
         assert intent == replace(
-            output(swap),
+            output_of(swap),
             state=left,
             version=3,
             transaction_hash=None,
@@ -182,7 +174,7 @@ class TestAReorg:
 
         late = decided(dead, "seen")
 
-        assert late.intents == (replace(output(dead), version=1),)
+        assert late.intents == (replace(output_of(dead), version=1),)
         assert late.cause is ChangeCause.PAYOUT_REVERTED
         assert decided(dead, "confirmed").intents[0].state is IntentState.CONFIRMED
         is_open = out(IntentState.RESERVED)
@@ -211,7 +203,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         change = decided(swap, "confirmed")
 
         [deposit] = swap.deposits.values()
-        final = output(swap_of(change))
+        final = output_of(swap_of(change))
         assert change.ledger == (
             ledger.payout_final(final, block_number=500, treasury=HERE),
             ledger.lost(swap_of(change), deposit),
@@ -222,7 +214,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         swap = after_a_reorg(out())
         [deposit] = swap.deposits.values()
 
-        change = abandon_payment(swap, output(swap).id, at=AT, because="so", failures=1)
+        change = abandon_payment(swap, output_of(swap).id, at=AT, because="so", failures=1)
 
         updated_swap = swap_of(change)
         assert updated_swap.status is Status.DEPOSIT_PENDING
@@ -265,7 +257,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         short = swap_of(
             deposits.decide(a_swap(), a_deposit_fact(), at=NOON, available=0, paid_id=1)
         )
-        claim = signed(replace(output(reserved()), **CLAIMED))
+        claim = signed(replace(output_of(reserved()), **CLAIMED))
         after_loss = after_a_reorg(short.with_intent(claim))
         [known] = after_loss.deposits.values()
 
@@ -282,7 +274,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         swap = reserved(refuel=True)
         log = a_payout("seen")
         mined = decide(
-            swap.with_intent(signed(output(swap))),
+            swap.with_intent(signed(output_of(swap))),
             log,
             at=NOON,
             treasury=HERE,
@@ -292,10 +284,12 @@ class TestAPaymentWhoseMoneyAReorgTook:
         assert with_refuel.refuel is not None
         # Both are broadcast at the reorg, and the output is cancelled in its slot.
         both = with_refuel.with_intent(signed(with_refuel.refuel, "0x" + "12" * 32))
-        both = both.with_intent(replace(output(both), state=IntentState.BROADCAST))
+        both = both.with_intent(replace(output_of(both), state=IntentState.BROADCAST))
         after_loss = after_a_reorg(both)
 
-        change = abandon_payment(after_loss, output(after_loss).id, at=AT, because="so", failures=1)
+        change = abandon_payment(
+            after_loss, output_of(after_loss).id, at=AT, because="so", failures=1
+        )
 
         after = swap_of(change)
         assert after.refuel is not None
@@ -323,7 +317,7 @@ class TestADeadPayment:
     def test_of_an_output_is_refunded_for_the_destination(self) -> None:
         swap = out()
 
-        change = abandon_payment(swap, output(swap).id, at=AT, because="so", failures=1)
+        change = abandon_payment(swap, output_of(swap).id, at=AT, because="so", failures=1)
 
         pending = swap_of(change)
         assert (pending.status, pending.changed_at) == (Status.REFUND_PENDING, AT)
@@ -333,7 +327,7 @@ class TestADeadPayment:
 
     def test_of_a_claim_leaves_the_swap_as_it_was(self) -> None:
         claim = replace(
-            signed(output(reserved())), kind=IntentKind.CLAIM, base_units=5, charged_base_units=5
+            signed(output_of(reserved())), kind=IntentKind.CLAIM, base_units=5, charged_base_units=5
         )
         swap = replace(a_swap(), status=Status.FAILED).with_intent(claim)
 
@@ -356,7 +350,7 @@ class TestADeadPayment:
         reason = FailReason.REJECTED_BY_POLICY
 
         change = payouts.abandon_payment(
-            swap, output(swap).id, at=AT, because="so", failures=0, fails_for=reason
+            swap, output_of(swap).id, at=AT, because="so", failures=0, fails_for=reason
         )
 
         failed = swap_of(change)
@@ -368,9 +362,9 @@ class TestADeadPayment:
 def test_a_payment_is_sent_with_the_time_of_the_lane() -> None:
     swap = out(IntentState.ASSIGNED)
 
-    change = payouts.sent(swap, output(swap).id, at=NOON + MINUTE)
+    change = payouts.sent(swap, output_of(swap).id, at=NOON + MINUTE)
 
-    gone = replace(output(swap), state=IntentState.BROADCAST)
+    gone = replace(output_of(swap), state=IntentState.BROADCAST)
     assert change == Changes(
         swap=swap.on(NOON + MINUTE).with_intent(gone),
         previous_status=Status.PAYOUT_PENDING,

@@ -18,13 +18,15 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
+    output_of,
     signed,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.messages.message_mapping import paid_id_of
-from swap_settler.model.swap import FailReason, Intent, IntentState, Swap
+from swap_settler.model.swap import FailReason, IntentState, Swap
 from swap_settler.settling.decide import deposits
 from swap_settler.settling.decide.payouts import abandon_payment, decide, sent
 
@@ -36,18 +38,12 @@ def reserved() -> Swap:
     change = deposits.decide(
         swap, a_deposit_fact(), at=NOON, available=PLENTY, paid_id=paid_id_of(swap)
     )
-    assert change.swap is not None
-    return change.swap
-
-
-def output(swap: Swap) -> Intent:
-    assert swap.output is not None
-    return swap.output
+    return swap_of(change)
 
 
 def out(state: IntentState = IntentState.BROADCAST) -> Swap:
     swap = reserved()
-    return swap.with_intent(signed(output(swap), HASH, OTHER_HASH, state=state))
+    return swap.with_intent(signed(output_of(swap), HASH, OTHER_HASH, state=state))
 
 
 def changes_of_fact(swap: Swap | None, state: str = "confirmed", **more: Any) -> Changes:
@@ -176,7 +172,7 @@ class TestSent:
     def test_shows_the_output_as_initiated(self) -> None:
         swap = out(IntentState.ASSIGNED)
 
-        change = sent(swap, output(swap).id, at=NOON)
+        change = sent(swap, output_of(swap).id, at=NOON)
 
         assert change.swap is not None
         assert change.swap.sequence == swap.sequence + 1
@@ -188,7 +184,7 @@ class TestSent:
     def test_has_no_effect_in_a_later_state(self, state: IntentState) -> None:
         swap = out(state)
 
-        assert sent(swap, output(swap).id, at=NOON) is NOTHING
+        assert sent(swap, output_of(swap).id, at=NOON) is NOTHING
 
     def test_has_no_effect_on_a_dead_intent(self) -> None:
         assert sent(a_swap(), a_swap().id, at=NOON) is NOTHING
@@ -198,7 +194,9 @@ class TestAbandonPayment:
     def test_fails_with_the_money_claimable(self) -> None:
         swap = out()
 
-        change = abandon_payment(swap, output(swap).id, at=NOON, because="it reverted", failures=5)
+        change = abandon_payment(
+            swap, output_of(swap).id, at=NOON, because="it reverted", failures=5
+        )
 
         assert change.swap is not None
         assert change.swap.status is Status.FAILED
@@ -217,7 +215,7 @@ class TestAbandonPayment:
     def test_has_no_effect_on_a_mined_payment(self, state: IntentState) -> None:
         swap = out(state)
 
-        assert abandon_payment(swap, output(swap).id, at=NOON, because="", failures=1) is NOTHING
+        assert abandon_payment(swap, output_of(swap).id, at=NOON, because="", failures=1) is NOTHING
 
     def test_waits_for_the_deposit_again_after_its_reorg(self) -> None:
         change = deposits.decide(
@@ -225,7 +223,9 @@ class TestAbandonPayment:
         )
         assert change.swap is not None
 
-        end = abandon_payment(change.swap, output(change.swap).id, at=NOON, because="", failures=1)
+        end = abandon_payment(
+            change.swap, output_of(change.swap).id, at=NOON, because="", failures=1
+        )
 
         assert end.swap is not None
         assert end.swap.status is Status.DEPOSIT_PENDING
@@ -242,4 +242,4 @@ class TestAbandonPayment:
         assert again.swap.status is Status.PAYOUT_PENDING
 
     def test_the_token_paid_is_the_destinations(self) -> None:
-        assert output(out()).token == USDC[POLYGON]
+        assert output_of(out()).token == USDC[POLYGON]

@@ -24,6 +24,7 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     signed,
+    swap_of,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -36,11 +37,6 @@ from swap_settler.model.work_due import WAITS_FOR, work_due
 from swap_settler.settling.decide import deposits, payouts, refuels
 
 HASH = "0x" + "11" * 32
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
 
 
 def bought(*, coins: int = REFUEL, **more: Any) -> Changes:

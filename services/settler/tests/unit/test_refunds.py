@@ -20,6 +20,7 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     signed,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
@@ -42,11 +43,6 @@ from swap_settler.settling.decide.requotes import Refused, refuse
 
 COST = 190
 HASH = "0x" + "11" * 32
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
 
 
 def changes_of_fact(

@@ -20,7 +20,9 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
+    output_of,
     signed,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import Changes
@@ -34,16 +36,6 @@ from swap_settler.settling.decide.requotes import Refused, refuse
 EXCESS = 300
 DEPOSIT_REORGED_OUT = "a reorg took the deposit before anything could pay for it"
 DEPOSIT_ID = a_deposit_fact().deposit.id
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
-
-
-def output(swap: Swap) -> Intent:
-    assert swap.output is not None
-    return swap.output
 
 
 def paid_for(*, refuel: bool = False) -> Swap:
@@ -64,7 +56,7 @@ def with_refuel(refuel: Intent) -> Swap:
 
 
 class TestARefuelBesideIt:
-    REFUEL = replace(output(paid_for()), id=DEPOSIT_ID, charged_base_units=1)
+    REFUEL = replace(output_of(paid_for()), id=DEPOSIT_ID, charged_base_units=1)
 
     def test_that_was_sent_is_for_an_operator(self) -> None:
         swap = with_refuel(signed(self.REFUEL))
@@ -81,7 +73,7 @@ class TestARefuelBesideIt:
 
         assert {one.kind for one in change.intents} == {IntentKind.OUTPUT, IntentKind.REFUEL}
         assert {one.state for one in change.intents} == {IntentState.DEAD}
-        assert change.intents[0] == output(swap).died(DEPOSIT_REORGED_OUT)
+        assert change.intents[0] == output_of(swap).died(DEPOSIT_REORGED_OUT)
         assert swap_of(change).status is Status.DEPOSIT_PENDING
 
     def test_is_not_touched_by_a_deposit_on_its_own_leg(self) -> None:
@@ -108,7 +100,9 @@ def split() -> Swap:
 def settled(swap: Swap, *, main: IntentState, own: IntentState) -> Swap:
     refund = swap.refund(DEPOSIT_ID)
     assert refund is not None
-    return swap.with_intent(signed(output(swap), state=main)).with_intent(signed(refund, state=own))
+    return swap.with_intent(signed(output_of(swap), state=main)).with_intent(
+        signed(refund, state=own)
+    )
 
 
 LATE = a_deposit_fact(nth=1, units=900).deposit.id
@@ -117,7 +111,7 @@ LATE = a_deposit_fact(nth=1, units=900).deposit.id
 def paid_back() -> Swap:
     """Return a swap with a refund of a late deposit that is not final."""
     swap = paid_for()
-    out = swap.with_intent(signed(output(swap)))
+    out = swap.with_intent(signed(output_of(swap)))
     late = a_deposit_fact(nth=1, units=900)
     both = swap_of(deposits.decide(out, late, at=NOON, available=0, paid_id=1))
     back = swap_of(start(both, LATE, at=NOON, cost=0, paid_id=2))
@@ -230,7 +224,7 @@ def test_a_part_that_waited_for_a_quote_leaves_an_hour_to_bring_it_again() -> No
 def test_reorg_of_a_deposit_after_the_payout_reverses_its_own_leg() -> None:
     swap = paid_for()
     final = replace(
-        swap.with_intent(signed(output(swap), state=IntentState.CONFIRMED)),
+        swap.with_intent(signed(output_of(swap), state=IntentState.CONFIRMED)),
         status=Status.COMPLETED,
     )
     late = a_deposit_fact(nth=1, units=9)

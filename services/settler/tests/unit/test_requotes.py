@@ -25,6 +25,7 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_quote,
     a_swap,
+    swap_of,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
@@ -58,11 +59,6 @@ from swap_settler.settling.decide.requotes import Refused, accept, floor_of, ref
 AT = NOON + HOUR
 RESOURCES: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}
 ATTACHED = {**RESOURCES, "cause": ChangeCause.DEPOSIT_ATTACHED}
-
-
-def swap_of(change: Changes) -> Swap:
-    assert change.swap is not None
-    return change.swap
 
 
 def credited(units: int = REQUESTED, *, refuel: bool = False) -> Swap:
