@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from false_providers import FIRST, THIRD, correct_reader
 from watch_factories import NETWORK, SMALL_TIER_BELOW, a_policy_of_two
 from watch_world import SECOND, World, until
 
@@ -18,7 +19,6 @@ from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 
-FIRST, THIRD = "first.example", "third.example"
 LARGE, SMALL, REAL = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2, 40
 
 
@@ -62,10 +62,6 @@ class Providers(FakeReader):
         for reader in self._readers:
             reports |= await reader.balances_of_each_provider(holdings, at=at)
         return reports
-
-
-def correct_reader(world: World, provider: str = SECOND) -> FakeReader:
-    return FakeReader(world.chain, provider=provider)
 
 
 def reader_with_extra_coins(world: World, extra: int = LARGE) -> ReaderWithExtraCoins:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from false_providers import FIRST, Change, adding, correct_reader, false_reader
 from watch_factories import (
     NETWORK,
     SMALL_TIER_BELOW,
@@ -36,67 +36,19 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 
-FIRST = "first.example"
 LARGE, HALF = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2
-Change = Callable[[BlockAdded], tuple[Movement, ...]]
 
 
-class FalsifyingReader(FakeReader):
-    """A node that reports true blocks with false movements."""
-
-    change: Change = staticmethod(lambda added: added.movements)
-
-    async def follow_batches(self, **place: Any) -> Any:
-        async for batch in super().follow_batches(**place):
-            yield [
-                self._falsified(event) if isinstance(event, BlockAdded) else event
-                for event in batch
-            ]
-
-    async def movements(self, **place: Any) -> Any:
-        blocks = self._chain.blocks[place["first"] : place["last"].number + 1]
-        found = {added.block.number: added for added in await super().movements(**place)}
-        everything = [found.get(b.number, BlockAdded(b, ())) for b in blocks]
-        falsified = [self._falsified(replace(a, block=self._mine(a))) for a in everything]
-        return [added for added in falsified if added.movements]
-
-    def _mine(self, added: BlockAdded) -> Any:
-        return replace(added.block, provider=self._provider)
-
-    def _falsified(self, added: BlockAdded) -> BlockAdded:
-        return replace(added, movements=self.change(added))
+def adding_large() -> Change:
+    return adding(a_deposit("invented", LARGE))
 
 
-def adding(base_units: int) -> Change:
-    """Return a change that adds an invented deposit to block 1."""
-
-    def change(added: BlockAdded) -> tuple[Movement, ...]:
-        false_movement = a_deposit("invented", base_units)
-        return (*added.movements, false_movement) if added.block.number == 1 else added.movements
-
-    return change
-
-
-def paying(added: BlockAdded) -> tuple[Movement, ...]:
-    false_movement = a_payout("invented")
-    return (*added.movements, false_movement) if added.block.number == 1 else added.movements
-
-
-def with_another_memo(added: BlockAdded) -> tuple[Movement, ...]:
-    return tuple(
+def with_another_memo(added: BlockAdded) -> BlockAdded:
+    changed = [
         replace(m, memo=b"for another swap") if isinstance(m, TokenTransfer) else m
         for m in added.movements
-    )
-
-
-def falsifying_reader(world: World, change: Change, provider: str = FIRST) -> FalsifyingReader:
-    node = FalsifyingReader(world.chain, provider=provider)
-    node.change = change  # type: ignore[method-assign]
-    return node
-
-
-def correct_reader(world: World, provider: str = SECOND) -> FakeReader:
-    return FakeReader(world.chain, provider=provider)
+    ]
+    return replace(added, movements=tuple(changed))
 
 
 async def states(world: World) -> list[str]:
@@ -133,7 +85,7 @@ class TestWithTwoProviders:
     @pytest.mark.fault("W1")
     async def test_a_deposit_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
         """Even in a final block: the second provider lacks it, and the second look halts."""
-        async with world.followed(falsifying_reader(world, adding(LARGE))):
+        async with world.followed(false_reader(world, adding_large())):
             world.chain.mine(9)
             await world.is_at_head()
             await world.verifying(correct_reader(world))()
@@ -148,12 +100,12 @@ class TestWithTwoProviders:
 
     @pytest.mark.fault("W1")
     async def test_the_node_that_reported_it_does_not_verify_it(self, world: World) -> None:
-        false_reader = falsifying_reader(world, adding(LARGE))
-        async with world.followed(false_reader):
+        false_node = false_reader(world, adding_large())
+        async with world.followed(false_node):
             world.chain.mine(3)
             await world.is_at_head()
 
-            await world.verifying(false_reader)()
+            await world.verifying(false_node)()
             world.chain.mine()
             await world.is_at_head()
 
@@ -161,7 +113,7 @@ class TestWithTwoProviders:
 
     @pytest.mark.fault("W1")
     async def test_false_memo_credits_no_other_swap(self, world: World) -> None:
-        async with world.followed(falsifying_reader(world, with_another_memo)):
+        async with world.followed(false_reader(world, with_another_memo)):
             data = encode_transfer_with_memo(world.policy.network.contracts.treasury, LARGE, b"7")
             await world.sends(Call(USDC, 0, data, 10**6))
             world.chain.mine(9)
@@ -179,13 +131,13 @@ class TestWithTwoProviders:
         self, world: World
     ) -> None:
         """A movement that only the second look finds has one report, too."""
-        false_reader = falsifying_reader(world, adding(LARGE), SECOND)
+        false_node = false_reader(world, adding_large(), provider=SECOND)
         async with world.followed(correct_reader(world, FIRST)):
             world.chain.mine(9)
             await world.is_at_head()
 
-            assert await world.second_look(false_reader)()
-            await world.verifying(false_reader)()
+            assert await world.second_look(false_node)()
+            await world.verifying(false_node)()
             await world.verifying(correct_reader(world, FIRST))()
             world.chain.mine(2)
             await world.is_at_head()
@@ -196,7 +148,7 @@ class TestWithTwoProviders:
         self, world: World
     ) -> None:
         """The follower did not see the report, so it reads open movements again."""
-        late = falsifying_reader(world, lambda added: ())
+        late = false_reader(world, lambda added: replace(added, movements=()))
         async with world.followed(late):
             await world.deposits(7, LARGE)
             world.chain.mine(9)
@@ -205,7 +157,7 @@ class TestWithTwoProviders:
             assert await states(world) == ["seen"]
 
             await world.verifying(correct_reader(world, FIRST))()
-            late.change = lambda added: added.movements  # type: ignore[method-assign]
+            late.change = lambda added: added  # type: ignore[method-assign]
             world.chain.mine()
             await world.is_at_head()
             world.chain.mine()
@@ -226,7 +178,7 @@ class TestWithTwoProviders:
 
     @pytest.mark.fault("W1")
     async def test_a_payout_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
-        async with world.followed(falsifying_reader(world, paying)):
+        async with world.followed(false_reader(world, adding(a_payout("invented")))):
             world.chain.mine(9)
             await world.is_at_head()
             await world.verifying(correct_reader(world))()
@@ -243,13 +195,7 @@ class TestWithTwoProviders:
         self, world: World, false_movement: Movement
     ) -> None:
         """It does not count in the tier's sum or as withheld."""
-
-        def moving(added: BlockAdded) -> tuple[Movement, ...]:
-            return (
-                (*added.movements, false_movement) if added.block.number == 1 else added.movements
-            )
-
-        async with world.followed(falsifying_reader(world, moving)):
+        async with world.followed(false_reader(world, adding(false_movement))):
             world.chain.mine(9)
             await world.is_at_head()
             await world.verifying(correct_reader(world))()
