@@ -26,7 +26,6 @@ DEPOSIT: Final = re.compile(r'href="(/deposits/[0-9a-f-]{36})"')
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         yield world
 

@@ -127,7 +127,6 @@ LISTS: Final = (
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         await world.confirmed_swaps(1)
         async with world.engine.begin() as connection:

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.connected
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         yield world
         await watching(world)()  # the next test begins with a database that is known

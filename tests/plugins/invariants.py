@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from tests.plugins.postgres import SERVICES, Database
+from tests.plugins.postgres import Database
 
 FOLDER = Path(__file__).parents[2] / "deploy/postgres/invariants"
 QUERY = re.compile(r"-- name: (I-\d\d) (.*?)\n(.*?)(?=\n-- name:|\Z)", re.S)
@@ -41,11 +41,9 @@ class Audit:
         self._only = only
         self._url: str | None = None
 
-    def begin(self, database: Database, migrated: Callable[[str], str]) -> None:
+    def begin(self, database: Database) -> None:
         """Create the views of a module's database; every service has tables in them."""
         if self._url is None:
-            for service in SERVICES:
-                migrated(service)
             make_views(database.superuser_url, {})
             self._url = database.url("auditor").replace("+psycopg", "")
 

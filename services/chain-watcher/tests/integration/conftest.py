@@ -36,7 +36,7 @@ def _no_invariant_is_broken(audit: Audit, request: pytest.FixtureRequest) -> Ite
 
 @pytest.fixture
 def database_url(audit: Audit, database: Database, migrated: Callable[[str], str]) -> str:
-    audit.begin(database, migrated)
+    audit.begin(database)
     return migrated("chain_watcher")
 
 

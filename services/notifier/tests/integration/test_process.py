@@ -85,7 +85,6 @@ async def environment(
     migrated: Callable[[str], str], broker: Broker, tmp_path: Path
 ) -> dict[str, str]:
     await ensure_topics(broker.settings)
-    migrated("settler")
     catalogue = str(tmp_path / "catalogue.yaml")
     write_catalogue(catalogue)
     return {

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from pydantic import SecretStr
 
+from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.on_anvil import anvil_world, node
+from services.settler.tests.lane_harness import DESTINATION, World
 from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.sql import sql
 from tests.plugins.invariants import OF_THE_SETTLER, Audit
@@ -32,7 +34,7 @@ def migrated(
     audit: Audit, database: Database, migrated: Callable[[str], str]
 ) -> Callable[[str], str]:
     """Migrate every service: the invariants ask through views of them all."""
-    audit.begin(database, migrated)
+    audit.begin(database)
     return migrated
 
 
@@ -62,3 +64,10 @@ async def engine(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterat
         await connection.execute(sql(emptying(TABLES)))
     yield engine
     await engine.dispose()
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """Return the world of the lane that pays out."""
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world

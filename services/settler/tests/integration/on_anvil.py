@@ -89,7 +89,6 @@ def node(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 async def anvil_world(node: str, migrated: Callable[[str], str]) -> AsyncIterator[OnAnvil]:
-    migrated("chain_watcher")
     signer = Account.from_key(SIGNER_KEY).address
     async with Deployer(node, OWNER_KEY) as owner:
         depository, treasury = await deploy_contracts(owner, ARTIFACTS, operators=[signer])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
@@ -37,13 +36,6 @@ pytestmark = pytest.mark.connected
 OF_ONE_PAYMENT = 10**15
 ALARM = GasAlarm(OF_ONE_PAYMENT, payments_min=50)
 WITHOUT_SWAP: dict[str, Any] = {"kind": "native_received", "sequence_number": None}
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 @pytest.fixture

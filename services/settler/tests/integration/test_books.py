@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_loss_budget import guarding, lost
 from services.settler.tests.lane_harness import DESTINATION, NOW, SOURCE, World, a_deposit
 from swap_runtime.errors import Refused, Unavailable
@@ -25,7 +23,7 @@ from swap_settler.operator.usecases.check_invariants import REPORT_VALID_FOR, Ch
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.plugins.invariants import FOLDER, make_views
-from tests.plugins.postgres import SERVICES, Database
+from tests.plugins.postgres import Database
 from tests.support.serving import client_of, get
 
 pytestmark = pytest.mark.connected
@@ -44,16 +42,7 @@ BUDGET = 5 * 10**9  # micro-dollars
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
-
-
-@pytest.fixture
-def views(database: Database, migrated: Callable[[str], str]) -> None:
-    for service in SERVICES:
-        migrated(service)
+def views(database: Database) -> None:
     make_views(database.superuser_url, {})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,6 @@ import aiohttp
 import pytest
 
 from services.settler.tests.admin_port import as_operator, weighing
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, IDS, PAYOUT, SOURCE, World, a_recipient
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
@@ -44,13 +42,6 @@ OF_TOKEN = CapName(DESTINATION, "ETH")
 DAY = timedelta(days=1)
 MICROS = 2_700_000_000  # the value of one payout
 OTHER_SIGNER = "0x0000000000000000000000000000000000000005"
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 def keeping(world: World) -> ManageCaps:

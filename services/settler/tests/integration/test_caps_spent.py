@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -10,7 +9,6 @@ import aiohttp
 import pytest
 
 from services.settler.tests.admin_port import weighing
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_caps import (
     DAY,
     MICROS,
@@ -27,13 +25,6 @@ from swap_settler.operator.http.caps import CapAdmin
 from tests.support.serving import client_of, get
 
 pytestmark = pytest.mark.connected
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 def client(world: World) -> AbstractAsyncContextManager[aiohttp.ClientSession]:

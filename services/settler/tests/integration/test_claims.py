@@ -49,7 +49,6 @@ WHERE kind IN ('claimable', 'suspense', 'in_flight', 'swap_liability') AND balan
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
 

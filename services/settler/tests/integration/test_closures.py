@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-
 import pytest
 
 from services.settler.tests.admin_port import as_operator
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SOURCE, World
 from swap_runtime.errors import Refused
 from swap_settler.operator.http.closures import ClosureAdmin
@@ -19,13 +16,6 @@ pytestmark = pytest.mark.connected
 ORDER = {"by": "ann", "reason": "maintenance"}
 STOPPED = "SELECT network FROM stopped_network"
 SOURCES = "SELECT network FROM stopped_source"
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 @pytest.fixture

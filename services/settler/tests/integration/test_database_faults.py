@@ -36,19 +36,11 @@ FREE_DISK = "DROP FUNCTION settler.fill_disk CASCADE"
 async def proxied(
     migrated: Callable[[str], str],
 ) -> AsyncIterator[tuple[CuttingProxy, World]]:
-    migrated("chain_watcher")
     async with (
         cutting_proxy(migrated("settler")) as (proxy, through),
         opened_world(through, DESTINATION) as world,
     ):
         yield proxy, world
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 @contextmanager

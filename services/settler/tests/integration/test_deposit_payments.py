@@ -46,7 +46,6 @@ BALANCE: Final = "SELECT id FROM account WHERE kind = 'claimable' AND deposit_id
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
 

@@ -33,17 +33,8 @@ RECENTLY = "UPDATE intent SET created_at = now()"
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """Return the world of the lane that pays out."""
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
-
-
-@pytest.fixture
 async def refunding(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     """Return the world of the lane that refunds."""
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
 

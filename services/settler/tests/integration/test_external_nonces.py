@@ -46,7 +46,6 @@ EXTERNAL_RECIPIENT = a_recipient(66)
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, FLOAT)
         await world.close_slots()  # the ledger has its gas money
@@ -473,7 +472,6 @@ class TestTheProof:
 async def test_s11_a_sweep_on_an_external_nonce_is_retried(
     migrated: Callable[[str], str],
 ) -> None:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         world.chain.give(SIGNER, NATIVE, FLOAT)
         await world.addressed(1)

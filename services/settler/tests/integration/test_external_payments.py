@@ -277,7 +277,6 @@ class TestExplainingAClaim:
 
     @pytest.fixture
     async def other_world(self, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-        migrated("chain_watcher")
         async with opened_world(migrated("settler"), SOURCE) as world:
             world.chain.authorize(OTHER)
             yield world

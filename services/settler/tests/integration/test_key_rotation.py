@@ -25,7 +25,6 @@ USED_BEFORE = 5  # transactions that the new key had sent elsewhere
 
 @pytest.fixture
 async def old(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         yield world
 

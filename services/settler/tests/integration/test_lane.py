@@ -37,7 +37,6 @@ pytestmark = pytest.mark.connected
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.engine.statement_listener = world.statements.append
         yield world

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
@@ -24,13 +22,6 @@ pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "it waits for more blocks now"}
 ONE = 3000 * 10**6  # the value of a deposit, in millionths of a dollar
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 def guarding(world: World, *, budget: int = ONE - 1, span: timedelta = DAY) -> GuardLosses:

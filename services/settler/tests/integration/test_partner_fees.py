@@ -122,7 +122,6 @@ async def both(url: str) -> AsyncIterator[Worlds]:
 
 @pytest.fixture
 async def worlds(migrated: Callable[[str], str]) -> AsyncIterator[Worlds]:
-    migrated("chain_watcher")
     async with both(migrated("settler")) as worlds:
         yield worlds
 

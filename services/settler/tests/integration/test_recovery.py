@@ -54,14 +54,12 @@ OPERATOR_ORDER = {"by": "ann", "reason": "the database was restored"}
 
 @pytest.fixture
 async def source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
 
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         yield world

@@ -31,7 +31,6 @@ STATUSES = "SELECT status, fail_reason FROM swap ORDER BY id"
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
 

@@ -58,7 +58,6 @@ PLENTY = 10**9
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         world.chain = FakeChain(
             SOURCE,

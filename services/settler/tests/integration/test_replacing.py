@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import (
-    DESTINATION,
     PAYOUT,
     World,
     a_deposit,
@@ -28,13 +26,6 @@ ATTEMPTS = """
 SELECT nonce, is_cancel, max_fee_per_gas AS fee, max_priority_fee_per_gas AS tip, transaction_hash
 FROM attempt ORDER BY signed_at
 """
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 async def stuck(world: World, count: int = 1) -> None:

@@ -89,7 +89,6 @@ class Place:
 
 @pytest.fixture
 async def place(migrated: Callable[[str], str]) -> AsyncIterator[Place]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         chain = FakeChain(
             SOURCE,

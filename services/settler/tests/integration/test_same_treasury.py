@@ -26,7 +26,6 @@ pytestmark = pytest.mark.connected
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         yield world

@@ -42,13 +42,6 @@ pytestmark = pytest.mark.connected
 BLOCKED_RECIPIENT, OTHER_RECIPIENT = a_recipient(1), a_recipient(2)
 
 
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
-
-
 def keeping(world: World) -> ManageBlockedAddresses:
     return ManageBlockedAddresses(PostgresBlocked(world.engine), catalogue=world.catalogue)
 
@@ -268,7 +261,6 @@ class TestWhoIsBlocked:
 async def test_a_refund_to_a_blocked_address_is_claimable(
     migrated: Callable[[str], str],
 ) -> None:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), "ETHEREUM_DEVNET") as world:
         await world.due_refunds(1)
         await world.starting_refunds()()

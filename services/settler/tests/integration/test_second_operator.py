@@ -56,7 +56,6 @@ OPERATORS = {f"token of {name}": Operator(name, Role.OPERATOR) for name in ("ann
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
 

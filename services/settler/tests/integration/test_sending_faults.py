@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_lane_schedules import Watcher
-from services.settler.tests.lane_harness import DESTINATION, PAYOUT, TREASURY, World, a_recipient
+from services.settler.tests.lane_harness import PAYOUT, TREASURY, World, a_recipient
 from swap_chains.evm import codec
 from swap_chains.ports import (
     Broadcast,
@@ -32,13 +31,6 @@ from swap_settler.paying.usecases.send_payouts import ALREADY_PAID
 pytestmark = pytest.mark.connected
 
 Sent = Sequence[SignedTransaction]
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 def saying(world: World, reactions: Mapping[str, Reaction], *, reaches: bool) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from services.settler.tests.admin_port import as_operator
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
@@ -43,13 +41,6 @@ from tests.support.serving import client_of, get, post
 pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "a key leaked"}
 HERE = pytest.mark.parametrize("where", [DESTINATION, EVERYWHERE])
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 def switch(world: World, *, patience: timedelta = ROUND_TIMEOUT) -> StopPayouts:

@@ -43,7 +43,6 @@ CUSTODY = "SELECT holder, address, balance FROM account WHERE kind = 'custody' A
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         await world.settle(a_funding(10**24))
         yield world

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from typing import Literal
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import (
-    DESTINATION,
     REQUESTED,
     SOURCE,
     World,
@@ -23,13 +20,6 @@ from swap_contracts.envelope import Envelope
 from swap_settler.settling.decide.deposits import StillBooked
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("W1")]
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 async def taken_back(world: World) -> None:

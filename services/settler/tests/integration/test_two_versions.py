@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, a_deposit, a_funding
+from services.settler.tests.lane_harness import PAYOUT, World, a_deposit, a_funding
 from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_contracts.tracing import trace_id_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("M10")]
 NUMBERS = (1, 2, 3)
-
-
-@pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
 
 
 def of_a_later_version(message: Envelope[Any]) -> Envelope[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from uuid import UUID
 
@@ -23,7 +23,7 @@ from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
-from tests.plugins.postgres import SERVICES, Database
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 TRIGGERS_THAT_NOTIFY = """
@@ -50,12 +50,8 @@ async def run(engine: Engine) -> Settler:
     return run
 
 
-async def test_no_trigger_of_any_service_notifies(
-    migrated: Callable[[str], str], database: Database
-) -> None:
+async def test_no_trigger_of_any_service_notifies(database: Database) -> None:
     """Postgres lets only one transaction that notifies commit at a time."""
-    for service in SERVICES:
-        migrated(service)
     with psycopg.connect(database.superuser_url) as connection:
         assert connection.execute(TRIGGERS_THAT_NOTIFY).fetchall() == []
 
