@@ -28,6 +28,7 @@ from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_runtime.postgres.wake import Wake
 from swap_runtime.process.supervision import cancelled
+from tests.support.waiting import until
 
 FAST = timedelta(milliseconds=20)
 DAY = timedelta(days=1)
@@ -135,15 +136,18 @@ class Notifier:
 
     async def until(self, *states: str) -> list[Any]:
         """Wait until the messages are in these states."""
-        async with asyncio.timeout(20):
-            while sorted(row.state for row in await self.rows()) != sorted(states):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # only the database has the state
+
+        async def are_there() -> bool:
+            return sorted(row.state for row in await self.rows()) == sorted(states)
+
+        await until(are_there, every=0.01)
         return await self.rows()
 
     async def until_attempted(self, number: int) -> None:
-        async with asyncio.timeout(20):
-            while sum(row.attempts for row in await self.rows()) < number:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # only the database has the state
+        async def are_made() -> bool:
+            return sum(row.attempts for row in await self.rows()) >= number
+
+        await until(are_made, every=0.01)
 
     async def listed(self, endpoint: Endpoint) -> Endpoint:
         (found,) = [e for e in await self.endpoints.list_endpoints(None) if e.id == endpoint.id]

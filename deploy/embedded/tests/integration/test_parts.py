@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from deploy.embedded.tests.chain_state import wait_until_written
 from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Daemon, StackError
 from swap_stack.database import DATABASE, FinalBlock, make_roles
@@ -40,22 +39,6 @@ class Workshop:
 
     def postgres(self) -> Postgres:
         return Postgres(self.places, self.ports, self.registry, "secret")
-
-
-def wait_until_written(state: Path) -> None:
-    """Return right after a chain has stored its state; a kill during that would leave none."""
-    before, deadline = state.stat().st_mtime_ns, time.monotonic() + 30
-    while state.stat().st_mtime_ns == before or not has_whole_state(state):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def has_whole_state(state: Path) -> bool:
-    try:
-        json.loads(state.read_text())
-    except json.JSONDecodeError:
-        return False
-    return True
 
 
 @pytest.fixture

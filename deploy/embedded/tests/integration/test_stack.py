@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from deploy.embedded.tests.chain_state import wait_until_written
 from swap_stack.down import turn
 from swap_stack.places import ROOT, Places
 from swap_stack.processes import Registry, send
@@ -90,20 +91,6 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
     stack = Stack(tmp_path / "var")
     yield stack
     stack.run("down")
-
-
-def wait_until_written(state: Path) -> None:
-    """Return right after a chain has stored its state; a kill during that would leave none."""
-    before = state.stat().st_mtime_ns
-    block_until(lambda: state.stat().st_mtime_ns != before and is_whole(state))
-
-
-def is_whole(state: Path) -> bool:
-    try:
-        json.loads(state.read_text())
-    except json.JSONDecodeError:
-        return False
-    return True
 
 
 @pytest.mark.timeout(900)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from swap_stack.processes import (
     record_of,
     started_at,
 )
+from tests.support.waiting import block_until
 
 
 @pytest.fixture
@@ -34,9 +34,7 @@ def record(process: subprocess.Popen[bytes], stop_signal: str = "SIGTERM") -> Pr
 
 
 def wait_until_zombie(process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 5
-    while started_at(process.pid) is not None:
-        assert time.monotonic() < deadline
+    block_until(lambda: started_at(process.pid) is None)
 
 
 def test_a_running_process_is_alive(sleeper: subprocess.Popen[bytes]) -> None:

@@ -15,8 +15,9 @@ from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.parking import PARK
 from swap_runtime.messaging.records import Record
 from swap_runtime.messaging.releasing import Releasing
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, transaction
 from swap_runtime.postgres.sql import sql
+from tests.support.locks import until_blocked
 
 pytestmark = pytest.mark.connected
 
@@ -40,15 +41,6 @@ class Consumption:
     async def inbox(self) -> list[str]:
         async with self._engine.connect() as connection:
             return list(await connection.scalars(sql("SELECT state FROM inbox ORDER BY state")))
-
-
-WAITING = sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-
-
-async def until_it_waits(engine: Engine) -> None:
-    async with asyncio.timeout(10), reading(engine) as connection:
-        while not await connection.scalar(WAITING):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
 
 def values_parked(record: Record) -> dict[str, object]:
@@ -190,7 +182,7 @@ class TestGuarding:
             hearing = asyncio.create_task(
                 consumption.consumer.receive([first, a_record(version=2)])
             )
-            await until_it_waits(engine)
+            await until_blocked(engine)
         await hearing
 
         assert await consumption.notes.stored() == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
@@ -18,6 +17,7 @@ from starlette.routing import Route
 
 from services.dashboard.tests.shop import Api, Browser, Dashboard, a_swap
 from tests.support.serving import served
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 HOOK = "http://127.0.0.1:9999/hooks"
@@ -53,12 +53,14 @@ async def a_receiver(text: str) -> AsyncIterator[str]:
         yield f"{url}/"
 
 
-async def until(browser: Browser, path: str, condition: Callable[[str], bool]) -> str:
-    """Return the page after the condition holds."""
-    async with asyncio.timeout(20):
-        while not condition(text := (await browser.get(path)).text):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)  # only the page knows
-    return text
+async def page_with(browser: Browser, path: str, words: str) -> str:
+    """Return the page once it has the words."""
+
+    async def text() -> str | None:
+        found = (await browser.get(path)).text
+        return found if words in found else None
+
+    return await until(text, what=words)
 
 
 async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
@@ -135,7 +137,7 @@ class TestWebhooks:
             added = await shop.send(path, {"url": url})
             one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
             await shop.submit(f"{one}/test", {})
-            page = await until(shop.browser, one, lambda text: "delivered" in text)
+            page = await page_with(shop.browser, one, "delivered")
             [message] = set(re.findall(rf'href="({one}/messages/[^/"]+)"', page))
             shown = (await shop.browser.get(message)).text
 

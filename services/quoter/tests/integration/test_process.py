@@ -33,6 +33,7 @@ from swap_runtime.messaging.topics import ensure_topics
 from tests.plugins.broker import Broker
 from tests.plugins.outbox_messages import send_from_outbox
 from tests.plugins.processes import Program, free_port
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 GWEI = 10**9
@@ -89,13 +90,14 @@ async def quote(url: str, **members: Any) -> tuple[int, bytes]:
         return answer.status, await answer.read()
 
 
-async def until(status: int, url: str) -> bytes:
-    async with asyncio.timeout(30):
-        while True:
-            answered, body = await quote(url)
-            if answered == status:
-                return body
-            await asyncio.sleep(0.02)
+async def quoted(status: int, url: str) -> bytes:
+    """Return the first answer with this status."""
+
+    async def body() -> bytes | None:
+        answered, content = await quote(url)
+        return content if answered == status else None
+
+    return await until(body, every=0.02)
 
 
 class TestProcess:
@@ -136,9 +138,9 @@ class TestProcess:
         try:
             refused, body = await quote(url)
             await publish_inventory(settler, broker, 10**9, version=1)
-            answer = QuoteAnswer.model_validate_json(await until(HTTPStatus.OK, url))
+            answer = QuoteAnswer.model_validate_json(await quoted(HTTPStatus.OK, url))
             prices.write_text('{"ETH": "3000"}')
-            unpriced = Refusal.model_validate_json(await until(HTTPStatus.NOT_FOUND, url))
+            unpriced = Refusal.model_validate_json(await quoted(HTTPStatus.NOT_FOUND, url))
         finally:
             await asyncio.to_thread(process.stop)
 
