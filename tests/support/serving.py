@@ -25,9 +25,12 @@ def post(path: str, handler: Handler) -> Route:
 
 
 @asynccontextmanager
-async def served(app: ASGIApp) -> AsyncIterator[str]:
-    """Serve an application, and yield its URL without a trailing slash."""
-    server = AsgiServer(app, "127.0.0.1", 0, stop_seconds=0.1)
+async def served(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
+    """Serve an application, and yield its URL without a trailing slash.
+
+    :param port: by default a free one.
+    """
+    server = AsgiServer(app, "127.0.0.1", port, stop_seconds=0.1)
     port = await server.start()
     try:
         yield f"http://127.0.0.1:{port}"

@@ -372,6 +372,23 @@ class Dashboard:
         await self.service.engine.dispose()
 
 
+@asynccontextmanager
+async def served_dashboard(
+    database: Database, api: Api, *, port: int = 0, **options: Any
+) -> AsyncIterator[Dashboard]:
+    """Serve a dashboard to browsers, at its public URL.
+
+    :param port: by default a free one.
+    """
+    port = port or free_port()
+    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}", **options)
+    async with served(made.parts.site, port):
+        yield made
+    await made.close()
+    if made.parts.provider is not None:
+        await made.parts.provider.close()
+
+
 class Browser:
     """A browser without scripts: it stores cookies, and fills in forms."""
 

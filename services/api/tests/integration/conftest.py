@@ -16,6 +16,7 @@ from redis import Redis
 
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import Program, accepts, free_port
+from tests.support.serving import served
 
 TABLES = (
     "partner, app, api_key, idempotency, swap, transaction_hash, sign_request, outbox, inbox, "
@@ -50,13 +51,10 @@ def catalogue_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def database_url(migrated: Callable[[str], str], database: Database) -> str:
-    url = migrated("api")
-    migrated("chain-watcher")  # its published view has the progress of the chains
-    migrated("settler")  # and its views have the settler's swaps, stops and history
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("SET search_path = api")
         connection.execute(emptying(f"{TABLES}, chain_watcher.watch_cursor").encode())
-    return url
+    return migrated("api")
 
 
 @pytest.fixture
@@ -74,6 +72,13 @@ async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncI
     await harness.parts.funding.offers.deposit_addresses.refresh()
     yield harness
     await harness.stop()
+
+
+@pytest.fixture
+async def url(api: Harness) -> AsyncIterator[str]:
+    """Serve the api, and return its URL."""
+    async with served(api.parts.app) as url:
+        yield url
 
 
 @pytest.fixture

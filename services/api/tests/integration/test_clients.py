@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,20 +15,11 @@ from api_factories import a_body
 from api_harness import Harness
 from svix.webhooks import Webhook
 
-from swap_runtime.http.asgi import AsgiServer
 from swap_sdk import ApiError, AsyncClient
 
 pytestmark = pytest.mark.connected
 WEBHOOK = '{"swap": {"id": "one", "status": "completed"}}'
 TYPESCRIPT = Path(__file__).parents[4] / "sdk/typescript"
-
-
-@pytest.fixture
-async def url(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
-    port = await server.start()
-    yield f"http://127.0.0.1:{port}"
-    await server.stop()
 
 
 def a_delivery() -> dict[str, object]:

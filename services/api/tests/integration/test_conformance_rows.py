@@ -8,26 +8,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from api_harness import Harness
 
-from swap_runtime.http.asgi import AsgiServer
-
 pytestmark = pytest.mark.connected
 SUITE = Path(__file__).parents[4] / "tests/conformance"
 ROWS = "network and (Depository or none)"
 ALL_PASSED = "5 passed"
-
-
-@pytest.fixture
-async def url(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
-    port = await server.start()
-    yield f"http://127.0.0.1:{port}"
-    await server.stop()
 
 
 async def test_a_network_without_contracts_refuses_as_specified(api: Harness, url: str) -> None:

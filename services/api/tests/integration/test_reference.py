@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from api_harness import Harness
 
-from swap_runtime.http.asgi import AsgiServer
 from tests.support.browser import find_browser, opened
 
 pytestmark = pytest.mark.connected
@@ -18,14 +16,6 @@ NO_BROWSER = "there is no Chromium here: nobody has looked at the reference (.ci
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = "document.querySelectorAll('.opblock').length"
 FIRST = "document.querySelector('.opblock-summary-control')"
-
-
-@pytest.fixture
-async def host(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
-    port = await server.start()
-    yield f"http://127.0.0.1:{port}"
-    await server.stop()
 
 
 class TestPages:
@@ -58,7 +48,7 @@ class TestPages:
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 class TestInABrowser:
     async def test_shows_every_endpoint_and_asks_no_other_host(
-        self, api: Harness, host: str, tmp_path: Path
+        self, api: Harness, url: str, tmp_path: Path
     ) -> None:
         document = (await api.client.get("/openapi.json")).json()
         operations = sum(
@@ -69,7 +59,7 @@ class TestInABrowser:
         )
         assert BROWSER is not None
 
-        async with opened(BROWSER, tmp_path, f"{host}/docs") as page:
+        async with opened(BROWSER, tmp_path, f"{url}/docs") as page:
             shown = await page.until(OPERATIONS)
             await page.value(f"{FIRST}.click()")
             await page.until("document.querySelectorAll('.opblock.is-open').length")
@@ -78,7 +68,7 @@ class TestInABrowser:
         assert shown == operations
         assert all(path in text.replace("\u200b", "") for path in document["paths"])
         urls = {urlsplit(url) for url in page.requests}
-        elsewhere = {u.geturl() for u in urls if u.scheme != "data" and u.netloc != host[7:]}
+        elsewhere = {u.geturl() for u in urls if u.scheme != "data" and u.netloc != url[7:]}
         assert elsewhere == set()
-        assert f"{host}/openapi.json" in page.requests
+        assert f"{url}/openapi.json" in page.requests
         assert page.complaints == []

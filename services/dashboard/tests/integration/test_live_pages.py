@@ -23,9 +23,9 @@ from services.dashboard.tests.shop import (
     Dashboard,
     a_swap,
     a_transaction,
+    served_dashboard,
 )
 from swap_contracts.swaps import SwapChanged, SwapTransaction
-from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.database import create_engine
 from swap_runtime.postgres.sql import Statement, sql
 from tests.plugins.postgres import Database
@@ -79,19 +79,13 @@ class Site:
 
 @pytest.fixture
 async def site(database: Database, api: Api) -> AsyncIterator[Site]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    made = Dashboard(database, api, public_url=url)
-    server = AsgiServer(made.parts.site, "127.0.0.1", port)
-    await server.start()
     organization = api.an_organization("Shop")
     app, email = api.an_app(organization, "checkout"), f"{free_port()}@shop.example"
-    await made.browser().join(api.invite(organization), email)
-    link = await made.parts.make_sign_in_link(email)
-    assert link is not None
-    yield Site(url, app, email, link, api, made)
-    await server.stop()
-    await made.close()
+    async with served_dashboard(database, api) as made:
+        await made.browser().join(api.invite(organization), email)
+        link = await made.parts.make_sign_in_link(email)
+        assert link is not None
+        yield Site(made.public_url, app, email, link, api, made)
     # Other modules have the same database.
     await write(database, (REMOVE_HEADS, {}))
 

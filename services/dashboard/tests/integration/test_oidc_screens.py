@@ -22,8 +22,7 @@ from services.dashboard.tests.integration.test_oidc import (
 from services.dashboard.tests.integration.test_screens import BROWSER, NO_AXE, NO_BROWSER
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import BY_PROVIDER
-from services.dashboard.tests.shop import Api, Dashboard
-from swap_runtime.http.asgi import AsgiServer
+from services.dashboard.tests.shop import Api, Dashboard, served_dashboard
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import free_port
@@ -70,16 +69,11 @@ async def site(database: Database, api: Api, tmp_path: Path) -> AsyncIterator[Da
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with a_provider(f"{url}/sign-in/provider/callback", tmp_path / "provider.log") as issuer:
-        made = Dashboard(database, api, public_url=url, oidc_issuer=issuer, **CLIENT)
-        async with made.service.engine.begin() as connection:
-            await connection.execute(sql(emptying(TABLES)))
-        server = AsgiServer(made.parts.site, "127.0.0.1", port)
-        await server.start()
-        yield made
-        await server.stop()
-        await made.close()
-        assert made.parts.provider is not None
-        await made.parts.provider.close()
+        options = {"port": port, "oidc_issuer": issuer, **CLIENT}
+        async with served_dashboard(database, api, **options) as made:
+            async with made.service.engine.begin() as connection:
+                await connection.execute(sql(emptying(TABLES)))
+            yield made
 
 
 async def act_and_wait_for_navigation(page: Page, action: str) -> None:

@@ -16,10 +16,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from services.dashboard.tests.payer import a_link
-from services.dashboard.tests.shop import Api, Dashboard
-from swap_runtime.http.asgi import AsgiServer
+from services.dashboard.tests.shop import Api, served_dashboard
 from tests.plugins.postgres import Database
-from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.serving import get, served
 
@@ -53,17 +51,12 @@ async def a_site(framed: str) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def framed_pay_page(database: Database, api: Api) -> AsyncIterator[FramedPayPage]:
-    port = free_port()
-    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
-    server = AsgiServer(made.parts.site, "127.0.0.1", port)
-    await server.start()
     link = await a_link(api)
-    pay_url = made.public_url + link.path()
-    async with a_site(pay_url) as shop, a_site(pay_url) as thief:
-        api.order(f"/apps/{link.app}/frame_origins", {"origins": [shop]})
-        yield FramedPayPage(pay_url, shop, thief)
-    await server.stop()
-    await made.close()
+    async with served_dashboard(database, api) as made:
+        pay_url = made.public_url + link.path()
+        async with a_site(pay_url) as shop, a_site(pay_url) as thief:
+            api.order(f"/apps/{link.app}/frame_origins", {"origins": [shop]})
+            yield FramedPayPage(pay_url, shop, thief)
 
 
 async def frame_of(page: Page) -> Any:

@@ -21,10 +21,8 @@ from services.dashboard.tests.integration.test_screens import (
 )
 from services.dashboard.tests.payer import Link, a_link
 from services.dashboard.tests.screens import PAY
-from services.dashboard.tests.shop import Api, Dashboard, a_transaction
-from swap_runtime.http.asgi import AsgiServer
+from services.dashboard.tests.shop import Api, a_transaction, served_dashboard
 from tests.plugins.postgres import Database
-from tests.plugins.processes import free_port
 from tests.support.browser import Page, opened
 from tests.support.screens import WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
@@ -84,21 +82,16 @@ class Pages:
 
 @pytest.fixture
 async def pages(database: Database, api: Api) -> AsyncIterator[Pages]:
-    port = free_port()
-    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
-    server = AsgiServer(made.parts.site, "127.0.0.1", port)
-    await server.start()
     paid = (a_transaction("input"), a_transaction("output", status="pending", block_number=9))
     ended = (a_transaction("input"), a_transaction("output"))
-    yield Pages(
-        made.public_url,
-        await a_link(api, may_set_refund_address=True),
-        await a_link(api, method="deposit_address", refund_address="0x" + "7" * 40),
-        await a_link(api, status="ls_transfer_pending", transactions=paid),
-        await a_link(api, status="completed", transactions=ended),
-    )
-    await server.stop()
-    await made.close()
+    async with served_dashboard(database, api) as made:
+        yield Pages(
+            made.public_url,
+            await a_link(api, may_set_refund_address=True),
+            await a_link(api, method="deposit_address", refund_address="0x" + "7" * 40),
+            await a_link(api, status="ls_transfer_pending", transactions=paid),
+            await a_link(api, status="completed", transactions=ended),
+        )
 
 
 async def guide_picture(page: Page, url: str) -> None:

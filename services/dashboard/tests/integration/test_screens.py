@@ -37,12 +37,11 @@ from services.dashboard.tests.shop import (
     a_bench,
     a_swap,
     a_transaction,
+    served_dashboard,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
-from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.fees import Fees
 from tests.support.screens import AXE, NARROW, WIDE, guide_image, look, show, violations
@@ -133,18 +132,10 @@ async def bench_url(api: Api, tmp_path: Path) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Site]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    made = Dashboard(database, api, public_url=url, bench_url=bench_url, **PROVIDER)
-    server = AsgiServer(made.parts.site, "127.0.0.1", port)
-    await server.start()
-    async with made.service.engine.begin() as connection:
-        await connection.execute(sql(emptying(TABLES)))
-    yield Site(url, *await _create_data(made, api))
-    await server.stop()
-    await made.close()
-    assert made.parts.provider is not None
-    await made.parts.provider.close()
+    async with served_dashboard(database, api, bench_url=bench_url, **PROVIDER) as made:
+        async with made.service.engine.begin() as connection:
+            await connection.execute(sql(emptying(TABLES)))
+        yield Site(made.public_url, *await _create_data(made, api))
 
 
 async def _create_data(

@@ -18,16 +18,21 @@ import pytest
 
 from services.dashboard.tests.conftest import TABLES
 from services.dashboard.tests.screens import BY_LINK
-from services.dashboard.tests.shop import PASSWORD, SEALING_KEY, Api, Browser, Dashboard
+from services.dashboard.tests.shop import (
+    PASSWORD,
+    SEALING_KEY,
+    Api,
+    Browser,
+    Dashboard,
+    served_dashboard,
+)
 from swap_dashboard.adapters.device_codes import TimeCodes
 from swap_dashboard.adapters.second_factors import PostgresSecondFactors
-from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing, Unreadable
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database, emptying
-from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.screens import AXE, WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
@@ -372,19 +377,13 @@ async def test_the_secret_is_sealed_and_bound_to_its_account(
 
 @pytest.fixture
 async def site(database: Database, api: Api) -> AsyncIterator[tuple[str, str]]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    made = Dashboard(database, api, public_url=url)
-    async with made.service.engine.begin() as connection:
-        await connection.execute(sql(emptying(TABLES)))
-    await made.browser().join(api.invite(api.an_organization("Shop"), name=ADA), ADA)
-    link = await made.parts.make_sign_in_link(ADA)
-    assert link is not None
-    server = AsgiServer(made.parts.site, "127.0.0.1", port)
-    await server.start()
-    yield url, link
-    await server.stop()
-    await made.close()
+    async with served_dashboard(database, api) as made:
+        async with made.service.engine.begin() as connection:
+            await connection.execute(sql(emptying(TABLES)))
+        await made.browser().join(api.invite(api.an_organization("Shop"), name=ADA), ADA)
+        link = await made.parts.make_sign_in_link(ADA)
+        assert link is not None
+        yield made.public_url, link
 
 
 async def guide_picture(page: Page) -> None:

@@ -14,17 +14,15 @@ import psycopg
 import pytest
 
 from services.dashboard.tests.screens import STATUS, STATUS_OF_MANY
-from services.dashboard.tests.shop import Api, Dashboard
+from services.dashboard.tests.shop import Api, Dashboard, served_dashboard
 from services.dashboard.tests.unit.test_status import a_network
 from swap_dashboard.adapters.status_api import HttpStatusApi
 from swap_dashboard.adapters.status_history import PostgresStatusHistory
 from swap_dashboard.domain.status import NetworkStatus, Trouble
 from swap_dashboard.ports import ApiUnavailable
 from swap_dashboard.usecases.record_status import CACHE_DURATION
-from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
-from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
 from tests.support.screens import AXE, WIDE, guide_image, look, show
 from tests.support.walks import Walk
@@ -292,9 +290,6 @@ async def test_status_page_shows_the_last_days_and_their_incidents(
 async def url(
     database: Database, api: Api, history: PostgresStatusHistory, seeded: None
 ) -> AsyncIterator[str]:
-    port = free_port()
-    address = f"http://127.0.0.1:{port}"
-    made = Dashboard(database, api, public_url=address)
     for ago in reversed(range(25)):
         at = NOW - timedelta(days=ago, minutes=5)
         troubles = {Trouble.STOPPED} if ago == 3 else set()
@@ -305,15 +300,12 @@ async def url(
         good: set[Trouble] = set()
         networks = {"ETHEREUM_DEVNET": good, "BASE_DEVNET": good}
         await history.record(networks, later + timedelta(minutes=1))
-    # A day is recorded almost whole.
-    async with made.service.engine.begin() as connection:
-        await connection.execute(sql("UPDATE status_day SET minutes = minutes + 1300"))
-    await made.parts.status.record()
-    server = AsgiServer(made.parts.site, "127.0.0.1", port)
-    await server.start()
-    yield f"{address}/status"
-    await server.stop()
-    await made.close()
+    async with served_dashboard(database, api) as made:
+        # A day is recorded almost whole.
+        async with made.service.engine.begin() as connection:
+            await connection.execute(sql("UPDATE status_day SET minutes = minutes + 1300"))
+        await made.parts.status.record()
+        yield f"{made.public_url}/status"
 
 
 async def guide_picture(page: Page, url: str) -> None:
