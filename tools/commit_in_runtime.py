@@ -4,16 +4,23 @@ What notifies commits alone, of all transactions of all databases: only `wake.py
 """
 
 import ast
-import sys
 from pathlib import Path
+
+from linting import lint
 
 COMMITTERS = ("swap_runtime",)
 
 
-def offences(tree: ast.AST) -> list[int]:
+def source_files(root: str) -> list[Path]:
+    return sorted(Path(root).rglob("*.py"))
+
+
+def offences(path: Path) -> list[str]:
+    if set(COMMITTERS) & set(path.parts) or "migrations" in path.parts:
+        return []
     return [
-        node.lineno
-        for node in ast.walk(tree)
+        f"{path}:{node.lineno}: only swap_runtime opens and commits a transaction, or notifies"
+        for node in ast.walk(ast.parse(path.read_text()))
         if _commits(node) or (isinstance(node, ast.Constant) and "pg_notify" in str(node.value))
     ]
 
@@ -28,18 +35,5 @@ def _opens(function: ast.Attribute) -> bool:
     return function.attr == "begin" and "engine" in ast.unparse(function.value)
 
 
-def main(roots: list[str]) -> int:
-    found = [f"{root}: no file to check" for root in roots if not [*Path(root).rglob("*.py")]]
-    found += [
-        f"{path}:{line}: only swap_runtime opens and commits a transaction, or notifies"
-        for root in roots
-        for path in sorted(Path(root).rglob("*.py"))
-        if not set(COMMITTERS) & set(path.parts) and "migrations" not in path.parts
-        for line in offences(ast.parse(path.read_text()))
-    ]
-    print(*found, sep="\n", end="\n" if found else "")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    lint(source_files, offences)

@@ -2,8 +2,9 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path, PurePath
+
+from linting import report
 
 HOSTS = r"(pypi|pythonhosted|npmjs|crates|repo1?\.maven|proxy\.golang)\.(org|com|io)"
 FORBIDDEN = re.compile(rf"{HOSTS}|/(root|home)/[a-z]|/work/[a-z]")
@@ -30,11 +31,5 @@ def offences(path: str) -> list[str]:
     return found
 
 
-def main() -> int:
-    found = [offence for path in tracked() for offence in offences(path)]
-    print(*found, sep="\n", end="\n" if found else "")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    report([offence for path in tracked() for offence in offences(path)])

@@ -1,7 +1,8 @@
 """Fail when a file is too long to be read in one sitting. A file is cut by meaning, not by size."""
 
-import sys
 from pathlib import Path
+
+from linting import lint
 
 LINES_MAX = 600
 
@@ -20,17 +21,10 @@ def files_of(root: str) -> list[Path]:
     ]
 
 
-def main(roots: list[str]) -> int:
-    files = [path for root in roots for path in files_of(root)]
-    found = [f"{root}: no file to check" for root in roots if not files_of(root)]
-    found += [
-        f"{path}: {lines} lines, at most {LINES_MAX}"
-        for path in files
-        if (lines := path.read_text().count("\n")) > LINES_MAX
-    ]
-    print(*found, sep="\n", end="\n" if found else "")
-    return bool(found)
+def offences(path: Path) -> list[str]:
+    lines = path.read_text().count("\n")
+    return [f"{path}: {lines} lines, at most {LINES_MAX}"] if lines > LINES_MAX else []
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    lint(files_of, offences)

@@ -1,8 +1,9 @@
 """Fail when a handler file does more than subscribe one use case to one topic."""
 
 import ast
-import sys
 from pathlib import Path
+
+from linting import lint
 
 LINES_MAX = 40
 
@@ -31,14 +32,5 @@ def handler_files(root: str) -> list[Path]:
     return [path for path in files if path.name != "__init__.py"]
 
 
-def main(roots: list[str]) -> int:
-    found = [f"{root}: no handler to check" for root in roots if not handler_files(root)]
-    found += [
-        offence for root in roots for path in handler_files(root) for offence in offences(path)
-    ]
-    print(*found, sep="\n", end="\n" if found else "")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    lint(handler_files, offences)
