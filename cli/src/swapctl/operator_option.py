@@ -13,6 +13,6 @@ IgnoredBy = Annotated[
 ]
 
 
-def reason_option(prompt: str, kept: str | None = "Stored permanently.") -> Any:
+def reason_option(prompt: str, note: str | None = "Stored permanently.") -> Any:
     """Return the option of an order's reason, which is prompted for."""
-    return typer.Option(prompt=prompt, help=kept)
+    return typer.Option(prompt=prompt, help=note)
