@@ -111,7 +111,7 @@ def write(outcome: Outcome, folder: Path) -> Path:
 
 
 def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
-    table = _table("Latencies in milliseconds", "p50", "p95", "p99", "samples")
+    table = numbers_table("Latencies in milliseconds", "p50", "p95", "p99", "samples")
     _spread(table, "quote", outcome.quotes)
     for name, phase in phases.items():
         _spread(table, f"create, {name}", phase.create)
@@ -136,7 +136,7 @@ def _parts(table: Table, name: str, phase: Phase, parts: float) -> None:
 
 
 def _rates(phases: Mapping[str, Phase]) -> Table:
-    table = _table("Rate", "swaps", "seconds", "swaps/s", "machine busy")
+    table = numbers_table("Rate", "swaps", "seconds", "swaps/s", "machine busy")
     for name, phase in phases.items():
         busy = f"{100 * phase.used.busy:.0f} %"
         row = (str(phase.swaps), f"{phase.seconds:.1f}", f"{phase.per_second:.1f}", busy)
@@ -145,7 +145,7 @@ def _rates(phases: Mapping[str, Phase]) -> Table:
 
 
 def _processors(phases: Mapping[str, Phase]) -> Table:
-    table = _table("Processor, milliseconds per swap", *phases)
+    table = numbers_table("Processor, milliseconds per swap", *phases)
     names = dict.fromkeys(name for phase in phases.values() for name in phase.used.by_process)
     per_swap = [_per_swap(phase, phase.used.by_process) for phase in phases.values()]
     for name in names:
@@ -159,7 +159,7 @@ def _processors(phases: Mapping[str, Phase]) -> Table:
 
 
 def _floors(floors: FloorPair) -> Table:
-    table = _table("Floors, measured in this run", "before", "after", "mean")
+    table = numbers_table("Floors, measured in this run", "before", "after", "mean")
     columns = [_floor(each) for each in (floors.before, floors.after, floors.between)]
     for name in columns[0]:
         table.add_row(name, *(column[name] for column in columns))
@@ -264,7 +264,7 @@ def _spread(table: Table, name: str, values: Sequence[float]) -> None:
         table.add_row(name, *cells, str(spread.samples))
 
 
-def _table(title: str, *columns: str) -> Table:
+def numbers_table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for column in columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.support.walks import MISSING, Screen
+from tests.support.walks import MISSING, Screen, seen_by
 
 ANN: Final = "ann"  # an operator
 VIC: Final = "vic"  # a viewer
@@ -15,24 +15,25 @@ SIGNED_OUT: Final = (
     Screen("sign-in", "/sign-in"),
     Screen("sign-in-wrong", "/sign-in", form="/sign-in", fields={"token": "guessed"}),
 )
-LISTS: Final = (
-    Screen("overview", "/", visitor=ANN),
-    Screen("approvals", "/approvals", visitor=ANN),
-    Screen("stuck", "/stuck", visitor=ANN),
-    Screen("parked", "/parked", visitor=ANN),
-    Screen("claimables", "/claimables", visitor=ANN),
-    Screen("payments", "/payments", visitor=ANN),
-    Screen("balances", "/balances", visitor=ANN),
-    Screen("losses", "/losses", visitor=ANN),
-    Screen("stops", "/stops", visitor=ANN),
-    Screen("caps", "/caps", visitor=ANN),
-    Screen("blocked", "/blocked", visitor=ANN),
-    Screen("signers", "/signers", visitor=ANN),
-    Screen("invariants", "/invariants", visitor=ANN),
-    Screen("recovery", "/recovery", visitor=ANN),
-    Screen("log", "/log", visitor=ANN),
-    Screen("sessions", "/sessions", visitor=ANN),
-    Screen("missing", MISSING, visitor=ANN),
+LISTS: Final = seen_by(
+    ANN,
+    Screen("overview", "/"),
+    Screen("approvals", "/approvals"),
+    Screen("stuck", "/stuck"),
+    Screen("parked", "/parked"),
+    Screen("claimables", "/claimables"),
+    Screen("payments", "/payments"),
+    Screen("balances", "/balances"),
+    Screen("losses", "/losses"),
+    Screen("stops", "/stops"),
+    Screen("caps", "/caps"),
+    Screen("blocked", "/blocked"),
+    Screen("signers", "/signers"),
+    Screen("invariants", "/invariants"),
+    Screen("recovery", "/recovery"),
+    Screen("log", "/log"),
+    Screen("sessions", "/sessions"),
+    Screen("missing", MISSING),
 )
 SINGLE: Final = (
     Screen("swap", "/swaps/{swap}", visitor=ANN),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.cookiejar import Cookie
 from typing import Any, Final
 
@@ -104,6 +104,10 @@ class Screen:
     form: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     is_next: bool = False
+
+
+def seen_by(visitor: str, *screens: Screen) -> tuple[Screen, ...]:
+    return tuple(replace(screen, visitor=visitor) for screen in screens)
 
 
 def page_routes(routes: Iterable[BaseRoute]) -> set[str]:

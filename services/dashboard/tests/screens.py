@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from services.dashboard.tests.shop import PASSWORD
-from tests.support.walks import MISSING, Screen
+from tests.support.walks import MISSING, Screen, seen_by
 
 OWNER: Final = "owner"
 WITH_FACTOR: Final = "with a factor"  # an account with a second factor
@@ -47,73 +47,58 @@ SIGNED_OUT: Final = (
     Screen("missing", MISSING),
 )
 SIGNED_IN: Final = (
-    Screen("home", APP, visitor=OWNER),
-    Screen("swaps", f"{APP}/swaps", visitor=OWNER),
-    Screen("nothing", f"{APP}/swaps", query="?q=none", visitor=OWNER),
-    Screen("swap", f"{APP}/swaps/{{swap_id}}", visitor=OWNER),
-    Screen("webhooks", f"{APP}/webhooks", visitor=OWNER),
-    Screen("webhook", HOOK, visitor=OWNER),
-    Screen("webhook-secret", HOOK, form=f"{HOOK}/rotate", visitor=OWNER),
-    Screen("webhook-events", HOOK, form=f"{HOOK}/events", visitor=OWNER),
-    Screen(
-        "webhook-sent-again",
-        HOOK,
-        form=f"{HOOK}/replay",
-        fields={"since": "2026-01-01T00:00"},
-        visitor=OWNER,
+    *seen_by(
+        OWNER,
+        Screen("home", APP),
+        Screen("swaps", f"{APP}/swaps"),
+        Screen("nothing", f"{APP}/swaps", query="?q=none"),
+        Screen("swap", f"{APP}/swaps/{{swap_id}}"),
+        Screen("webhooks", f"{APP}/webhooks"),
+        Screen("webhook", HOOK),
+        Screen("webhook-secret", HOOK, form=f"{HOOK}/rotate"),
+        Screen("webhook-events", HOOK, form=f"{HOOK}/events"),
+        Screen(
+            "webhook-sent-again", HOOK, form=f"{HOOK}/replay", fields={"since": "2026-01-01T00:00"}
+        ),
+        Screen(
+            "webhook-made",
+            f"{APP}/webhooks",
+            form=f"{APP}/webhooks",
+            fields={"url": f"http://127.0.0.1:9998/{'long-' * 20}hooks"},
+        ),
+        Screen("message", MESSAGE),
+        Screen("keys", f"{APP}/keys"),
+        Screen("key-made", f"{APP}/keys", form=f"{APP}/keys", fields={"label": "W" * 60}),
+        Screen("key-rotated", f"{APP}/keys", form=f"{APP}/keys/{{key_id}}/rotate"),
+        Screen("requests", f"{APP}/requests"),
+        Screen("no requests", f"{APP}/requests", query="?request_id=none"),
+        Screen("limits", f"{APP}/limits"),
+        Screen("fees", f"{APP}/fees"),
+        Screen("no fees", f"{APP}/fees", query="?kind=fee&network=BASE_DEVNET&token=ETH"),
+        Screen("pay-page", f"{APP}/pay-page"),
+        Screen("bench", f"{APP}/bench"),
+        Screen(
+            "bench-wrong", f"{APP}/bench", form=f"{APP}/bench", fields={"amount": "1000000000000"}
+        ),
+        Screen("organization", "/organization"),
+        Screen(
+            "invited",
+            "/organization",
+            form="/organization/invitations",
+            fields={"name": f"{'w' * 60}@shop.example"},
+        ),
+        Screen("changes", "/organization/changes"),
+        Screen("account", "/account"),
+        Screen(
+            "account-wrong",
+            "/account",
+            form="/account/password",
+            fields={"known": "none of theirs", "wanted": PASSWORD},
+        ),
+        Screen("factor", FACTOR),
+        Screen("join-again", "/join"),
     ),
-    Screen(
-        "webhook-made",
-        f"{APP}/webhooks",
-        form=f"{APP}/webhooks",
-        fields={"url": f"http://127.0.0.1:9998/{'long-' * 20}hooks"},
-        visitor=OWNER,
-    ),
-    Screen("message", MESSAGE, visitor=OWNER),
-    Screen("keys", f"{APP}/keys", visitor=OWNER),
-    Screen(
-        "key-made", f"{APP}/keys", form=f"{APP}/keys", fields={"label": "W" * 60}, visitor=OWNER
-    ),
-    Screen("key-rotated", f"{APP}/keys", form=f"{APP}/keys/{{key_id}}/rotate", visitor=OWNER),
-    Screen("requests", f"{APP}/requests", visitor=OWNER),
-    Screen("no requests", f"{APP}/requests", query="?request_id=none", visitor=OWNER),
-    Screen("limits", f"{APP}/limits", visitor=OWNER),
-    Screen("fees", f"{APP}/fees", visitor=OWNER),
-    Screen(
-        "no fees",
-        f"{APP}/fees",
-        query="?kind=fee&network=BASE_DEVNET&token=ETH",
-        visitor=OWNER,
-    ),
-    Screen("pay-page", f"{APP}/pay-page", visitor=OWNER),
-    Screen("bench", f"{APP}/bench", visitor=OWNER),
-    Screen(
-        "bench-wrong",
-        f"{APP}/bench",
-        form=f"{APP}/bench",
-        fields={"amount": "1000000000000"},
-        visitor=OWNER,
-    ),
-    Screen("organization", "/organization", visitor=OWNER),
-    Screen(
-        "invited",
-        "/organization",
-        form="/organization/invitations",
-        fields={"name": f"{'w' * 60}@shop.example"},
-        visitor=OWNER,
-    ),
-    Screen("changes", "/organization/changes", visitor=OWNER),
-    Screen("account", "/account", visitor=OWNER),
-    Screen(
-        "account-wrong",
-        "/account",
-        form="/account/password",
-        fields={"known": "none of theirs", "wanted": PASSWORD},
-        visitor=OWNER,
-    ),
-    Screen("factor", FACTOR, visitor=OWNER),
     Screen("factor-on", FACTOR, visitor=WITH_FACTOR),
-    Screen("join-again", "/join", visitor=OWNER),
     Screen("no-apps", "/", visitor=WITHOUT_APPS),
     Screen("account-alone", "/account", visitor=WITHOUT_ORGANIZATION),
 )

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 from rich.console import Console
-from rich.table import Table
 
 from tests.bench import machine
 from tests.bench.numbers import Spread
+from tests.bench.report import numbers_table
 from tests.bench.scale.run import Arrangement, Outcome
 from tests.bench.session import SERVICES, Phase
 
@@ -22,7 +22,9 @@ MIB = 2**20
 
 def show(outcome: Outcome, console: Console) -> None:
     """Print rates, payouts and the processor time of each service."""
-    rates = _table("Full load, and payouts evenly", "swaps/s", "busy", "payout p50", "p95", "PSS")
+    rates = numbers_table(
+        "Full load, and payouts evenly", "swaps/s", "busy", "payout p50", "p95", "PSS"
+    )
     for each in outcome.arrangements:
         payout = Spread.of(each.paced.steps.whole)
         cells = (payout.p50, payout.p95) if payout else ()
@@ -39,7 +41,7 @@ def show(outcome: Outcome, console: Console) -> None:
         (f"{outcome.settings.rate} swaps/s", _paced),
         ("full load", _full),
     ):
-        table = _table(f"Processor, milliseconds per swap, {title}", *SERVICES, "together")
+        table = numbers_table(f"Processor, milliseconds per swap, {title}", *SERVICES, "together")
         for each in outcome.arrangements:
             used = per_swap(phase_of(each))
             row = [used[name] for name in SERVICES]
@@ -106,11 +108,3 @@ def _paced(each: Arrangement) -> Phase:
 
 def _full(each: Arrangement) -> Phase:
     return each.full
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table

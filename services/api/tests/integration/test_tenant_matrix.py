@@ -113,13 +113,6 @@ def keyed(key: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def webhooks(api: Harness) -> FakeWebhooks:
-    fake = FakeWebhooks()
-    api.parts.management.manage_webhooks._endpoints = fake
-    return fake
-
-
-@pytest.fixture
 async def victim(api: Harness, webhooks: FakeWebhooks) -> Tenant:
     return await a_tenant(api, webhooks)
 

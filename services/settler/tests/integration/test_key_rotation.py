@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_wrong_nonces
 from swap_chains.ports import Call, Fees
 from swap_runtime.postgres.leases import Lease
@@ -24,9 +22,8 @@ USED_BEFORE = 5  # transactions that the new key had sent elsewhere
 
 
 @pytest.fixture
-async def old(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        yield world
+def old(world: World) -> World:
+    return world
 
 
 @pytest.fixture
