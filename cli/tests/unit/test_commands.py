@@ -208,6 +208,23 @@ class TestMemberCommands:
             ),
         ]
 
+    @pytest.mark.parametrize(
+        ("command", "listed", "last"),
+        [("list", "members", "created_at"), ("invitations", "invitations", "expires_at")],
+    )
+    def test_table_shows_what_the_answer_has(
+        self, port: Port, stack: Path, command: str, listed: str, last: str
+    ) -> None:
+        partner_id = str(uuid4())
+        row = {"id": "1", "name": "ada", "role": "owner", last: "2026-11-28T00:00:00Z"}
+        path = f"{MANAGE}/organizations/{partner_id}/{listed}?page=1&page_size=100"
+        port.answers["GET", path] = (200, {"data": [row]})
+
+        arguments = ["--stack", str(stack), "member", command, "--partner", partner_id]
+        shown = CliRunner().invoke(app, arguments).stdout
+
+        assert shown.split() == [*row, *row.values()]
+
 
 class TestWebhookCommands:
     def test_add_an_endpoint(self, port: Port, stack: Path) -> None:

@@ -65,7 +65,7 @@ def list_invitations(
     """List open invitations."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/invitations")
-    show_all(rows, as_json=as_json, columns=MEMBER_COLUMNS)
+    show_all(rows, as_json=as_json, columns=INVITATION_COLUMNS)
 
 
 @member.command("uninvite")
@@ -97,7 +97,7 @@ def list_members(
     """List the members of an organization."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/members")
-    show_all(rows, as_json=as_json, columns=INVITATION_COLUMNS)
+    show_all(rows, as_json=as_json, columns=MEMBER_COLUMNS)
 
 
 @member.command("role")
