@@ -10,20 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from eth_account import Account
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
 from swap_stack.demo.journeys import Journey, Method, PaymentTime
-from swap_stack.demo.partner import Partner
 from swap_stack.demo.short_lived_app import create_short_lived_app
 from swap_stack.demo.timeline import Timeline, shortened
 from swap_stack.demo.trail import TrailMessage, read_trail
-from swap_stack.demo.user import User, balance_of, deploy_refusing
-from swap_stack.node import Node
 from swap_stack.report import Report
+from swap_stack.swaps import FINAL, Planned, Swaps
 
-FINAL = frozenset({"completed", "failed", "refunded", "expired"})
 PATIENCE_SECONDS = 90.0
 POLL_SECONDS = 0.15
 CLOCK_SLACK = timedelta(seconds=1)
@@ -58,10 +54,8 @@ class Follower:
 
     def __init__(self, stack: Mapping[str, Any], root: Path, report: Report) -> None:
         self._stack = stack
-        self._partner = stack["partners"][0]
-        webhook = self._partner["webhook"]
+        webhook = stack["partners"][0]["webhook"]
         self._received = root / webhook["received"] if webhook else None
-        self._networks = {network["name"]: network for network in stack["networks"]}
         self._report = report
         self._short_lived_key: str | None = None
 
@@ -72,110 +66,63 @@ class Follower:
         """
         started = datetime.now(UTC)
         timeline = Timeline(self._report.console, self._report.started_at)
-        partner = Partner(session, self._stack["gateway"]["url"], await self._key(journey, session))
-        recipient = await self._recipient(journey, timeline)
-        prepared = await self._create(journey, partner, recipient, timeline)
+        swaps = Swaps(self._stack, session, api_key=await self._key(journey, session))
+        planned = Planned(journey.title, journey)
+        prepared = await swaps.create(planned)
+        _show_created(journey, prepared, timeline)
         received = None if journey.is_short_lived else self._received
-        watch = Watch(self._stack, received, prepared["swap"]["id"], started, timeline)
+        auditor_url = self._stack["postgres"]["auditor_url"]
+        watch = Watch(swaps, planned, auditor_url, received, timeline, started=started)
         if journey.payment_time is PaymentTime.LATE:
-            await watch.until_final(partner)
-        await self._pay(journey, prepared, partner, timeline)
-        last = await watch.until_final(
-            partner, expects_refund=journey.payment_time is PaymentTime.LATE
-        )
+            await watch.until_final()
+        if journey.payment_time is not PaymentTime.NEVER:
+            await _fund(swaps, planned, prepared, timeline)
+        last = await watch.until_final(expects_refund=journey.payment_time is PaymentTime.LATE)
         return Outcome(
             journey=journey,
             swap=last,
             duration=watch.ended_at - started,
-            received_base_units=await self._balance(journey, recipient),
+            received_base_units=await swaps.received_base_units(planned),
             trail=watch.trail,
             deliveries=watch.deliveries,
         )
 
-    async def _pay(
-        self, journey: Journey, prepared: dict[str, Any], partner: Partner, timeline: Timeline
-    ) -> None:
-        if journey.method is Method.GASLESS:
-            await self._sign(journey, prepared, partner, timeline)
-        elif journey.payment_time is not PaymentTime.NEVER:
-            await self._deposit(journey, prepared["deposit_actions"][0], timeline)
-
-    async def _key(self, journey: Journey, session: aiohttp.ClientSession) -> str:
+    async def _key(self, journey: Journey, session: aiohttp.ClientSession) -> str | None:
+        """Return the key of an app for the journey; None for the partner's own."""
         if not journey.is_short_lived:
-            return str(self._partner["api_key"])
+            return None
         if self._short_lived_key is None:
             self._short_lived_key = await create_short_lived_app(self._stack, session)
         return self._short_lived_key
 
-    async def _recipient(self, journey: Journey, timeline: Timeline) -> str:
-        if not journey.recipient_refuses:
-            return str(Account.create().address)
-        network = self._networks[journey.destination_network]
-        node, key = Node(network["rpc_urls"][0]), network["users"][1]["private_key"]
-        refusing = await deploy_refusing(node, key)
-        what = f"{shortened(refusing)} on {network['name']} takes no money"
-        timeline.print_fact("transaction", what, at=datetime.now(UTC))
-        return refusing
 
-    async def _create(
-        self, journey: Journey, partner: Partner, recipient: str, timeline: Timeline
-    ) -> dict[str, Any]:
-        user = self._networks[journey.source_network]["users"][0]
-        body = {
-            "source_network": journey.source_network,
-            "source_token": journey.source_token,
-            "destination_network": journey.destination_network,
-            "destination_token": journey.destination_token,
-            "destination_address": recipient,
-            "refund_address": user["address"],
-            "amount": journey.amount,
-            "use_depository": journey.method is Method.DEPOSITORY,
-            "use_gasless": journey.method is Method.GASLESS,
-            "use_deposit_address": journey.method is Method.DEPOSIT_ADDRESS,
-            # A gasless swap names its signer at creation; an approval is sent unasked.
-            "source_address": user["address"] if journey.method is Method.GASLESS else None,
-            "refuel": journey.refuel,
-        }
-        timeline.print_fact("request", "POST /api/v2/swaps", at=datetime.now(UTC))
-        prepared = await partner.create_swap(body)
-        quote = prepared["quote"]
-        receive = f"{quote['receive_amount']} {journey.destination_token}"
-        timeline.print_fact("request", f"swap {prepared['swap']['id']}", at=datetime.now(UTC))
-        what = f"will receive {receive}, fee {quote['total_fee']}"
-        timeline.print_fact("request", what, at=datetime.now(UTC))
-        return prepared
+def _show_created(journey: Journey, prepared: Mapping[str, Any], timeline: Timeline) -> None:
+    swap, quote = prepared["swap"], prepared["quote"]
+    if journey.recipient_refuses:
+        refusing = f"{shortened(swap['destination_address'])} on {journey.destination_network}"
+        timeline.print_fact("transaction", f"{refusing} takes no money")
+    receive = f"{quote['receive_amount']} {journey.destination_token}"
+    timeline.print_fact("request", "POST /api/v2/swaps")
+    timeline.print_fact("request", f"swap {swap['id']}")
+    timeline.print_fact("request", f"will receive {receive}, fee {quote['total_fee']}")
 
-    async def _deposit(
-        self, journey: Journey, action: Mapping[str, Any], timeline: Timeline
-    ) -> None:
-        network = self._networks[journey.source_network]
-        user = User(Node(network["rpc_urls"][0]), network["users"][0]["private_key"])
-        approved = await user.approve(action)
-        if approved is not None:
-            spender = shortened(action["to_address"])
-            what = f"{shortened(approved)} approves {spender} on {network['name']}"
-            timeline.print_fact("transaction", what, at=datetime.now(UTC))
-        sent = await user.deposit(action, percent=journey.paid_percent)
-        what = f"{shortened(sent)} deposits on {network['name']}"
-        timeline.print_fact("transaction", what, at=datetime.now(UTC))
 
-    async def _sign(
-        self, journey: Journey, prepared: Mapping[str, Any], partner: Partner, timeline: Timeline
-    ) -> None:
-        network = self._networks[journey.source_network]
-        signer, [action] = network["users"][0], prepared["deposit_actions"]
-        signature = User(Node(network["rpc_urls"][0]), signer["private_key"]).sign(action)
+async def _fund(
+    swaps: Swaps, planned: Planned, prepared: Mapping[str, Any], timeline: Timeline
+) -> None:
+    journey, [action] = planned.journey, prepared["deposit_actions"]
+    if journey.method is Method.GASLESS:
+        status = await swaps.sign(planned)
         what = f"signs {action['typed_data']['primaryType']}, and sends nothing"
-        timeline.print_fact("request", what, at=datetime.now(UTC))
-        swap_id = prepared["swap"]["id"]
-        answer = await partner.authorize(swap_id, signature, signer["address"])
-        what = f"POST /api/v2/swaps/…/authorize: {answer['status']}"
-        timeline.print_fact("request", what, at=datetime.now(UTC))
-
-    async def _balance(self, journey: Journey, recipient: str) -> int:
-        network = self._networks[journey.destination_network]
-        token = next(t for t in network["tokens"] if t["symbol"] == journey.destination_token)
-        return await balance_of(Node(network["rpc_urls"][0]), recipient, token["contract"])
+        timeline.print_fact("request", what)
+        timeline.print_fact("request", f"POST /api/v2/swaps/…/authorize: {status}")
+        return
+    approval, deposit = await swaps.pay(planned)
+    network = journey.source_network
+    if approval is not None:
+        what = f"{shortened(approval)} approves {shortened(action['to_address'])} on {network}"
+        timeline.print_fact("transaction", what)
+    timeline.print_fact("transaction", f"{shortened(deposit)} deposits on {network}")
 
 
 class Watch:
@@ -183,31 +130,35 @@ class Watch:
 
     def __init__(
         self,
-        stack: Mapping[str, Any],
+        swaps: Swaps,
+        planned: Planned,
+        auditor_url: str,
         received: Path | None,
-        swap_id: str,
-        started: datetime,
         timeline: Timeline,
+        *,
+        started: datetime,
     ) -> None:
-        self._auditor_url = stack["postgres"]["auditor_url"]
+        """
+        :param received: the file of the partner's webhooks; None where none is expected.
+        """
+        self._swaps = swaps
+        self._planned = planned
+        self._auditor_url = auditor_url
         self._received = received
-        self._swap_id = swap_id
         self._started = started
         self._timeline = timeline
         self.trail: tuple[TrailMessage, ...] = ()
         self.deliveries: tuple[Delivery, ...] = ()
         self.ended_at = started
 
-    async def until_final(
-        self, partner: Partner, *, expects_refund: bool = False
-    ) -> dict[str, Any]:
+    async def until_final(self, *, expects_refund: bool = False) -> Mapping[str, Any]:
         """
         :param expects_refund: whether money that comes after the end is to be seen on its way back.
         :raises StackError: when it takes too long.
         """
         deadline = self._started + timedelta(seconds=PATIENCE_SECONDS)
         while datetime.now(UTC) < deadline:
-            answer = await partner.get_swap(self._swap_id)
+            answer = await self._swaps.read(self._planned)
             swap = answer["swap"]
             await self._look(swap)
             is_back = not expects_refund or any(is_refund(sent) for sent in swap["transactions"])
@@ -215,13 +166,13 @@ class Watch:
                 return answer
             await asyncio.sleep(POLL_SECONDS)
         raise StackError(
-            f"Swap {self._swap_id} is still {swap['status']} after "
+            f"Swap {swap['id']} is still {swap['status']} after "
             f"{PATIENCE_SECONDS:.0f} s, with {len(self.deliveries)} webhooks."
         )
 
     async def _look(self, swap: Mapping[str, Any]) -> None:
         now = datetime.now(UTC)
-        self.trail = await read_trail(self._auditor_url, self._swap_id, self._started - CLOCK_SLACK)
+        self.trail = await read_trail(self._auditor_url, swap["id"], self._started - CLOCK_SLACK)
         for message in self.trail:
             what = f"{message.source} → {message.topic}: {message.summary}"
             at, key = message.created_at, message.message_id
@@ -234,15 +185,12 @@ class Watch:
         if swap["status"] in FINAL and self.ended_at == self._started:
             self.ended_at = now
         if self._received is not None:
-            self._look_at_deliveries(self._received)
-        self._timeline.show()
-
-    def _look_at_deliveries(self, received: Path) -> None:
-        self.deliveries = read_deliveries(received, self._swap_id)
+            self.deliveries = read_deliveries(self._received, swap["id"])
         for delivery in self.deliveries:
             genuine = "signature verified" if delivery.verified else "SIGNATURE WRONG"
             what = f"{delivery.event_type}, {genuine}"
             self._timeline.add("webhook", what, at=delivery.at, key=delivery.message_id)
+        self._timeline.show()
 
     def _has_webhook(self, status: str) -> bool:
         """Whether its webhook has arrived, where one is expected."""

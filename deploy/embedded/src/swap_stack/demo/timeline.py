@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.markup import escape
@@ -46,9 +46,12 @@ class Timeline:
             self._known.add(identity)
             self._waiting.append(_Fact(kind, what, at))
 
-    def print_fact(self, kind: str, what: str, *, at: datetime) -> None:
-        """Print one fact now."""
-        self.add(kind, what, at=at)
+    def print_fact(self, kind: str, what: str, *, at: datetime | None = None) -> None:
+        """Print one fact now.
+
+        :param at: by default the present time.
+        """
+        self.add(kind, what, at=at or datetime.now(UTC))
         self.show()
 
     def show(self) -> None:

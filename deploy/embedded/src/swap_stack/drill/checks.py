@@ -8,9 +8,9 @@ from typing import Any
 
 from swap_stack.daemon import StackError
 from swap_stack.drill.payments import count_of, read_payments
-from swap_stack.drill.swaps import Planned, Swaps
 from swap_stack.places import Places
 from swap_stack.programs import ProgramFailed, run_to_end
+from swap_stack.swaps import Planned, Swaps
 
 
 async def require_paid_once(

@@ -17,12 +17,13 @@ from swap_stack.down import SUPERVISOR, down
 from swap_stack.drill.backup import dump, restore
 from swap_stack.drill.payments import count_of, read_payments, refuels_of
 from swap_stack.drill.recovery import RecoveryStatus, Settler
-from swap_stack.drill.swaps import FORGOTTEN, NEW, PAID_OUT, SENT_BACK, UNPAID, Planned, Swaps
+from swap_stack.drill.swaps import FORGOTTEN, NEW, PAID_OUT, SENT_BACK, UNPAID
 from swap_stack.options import Options
 from swap_stack.places import Places
 from swap_stack.processes import Registry, end
 from swap_stack.report import Report
 from swap_stack.services import PROCESSES
+from swap_stack.swaps import Planned, Swaps
 from swap_stack.up import up
 
 BACKUP: Final = "drill.dump"

@@ -22,7 +22,6 @@ from swap_stack.deploying import mined
 from swap_stack.down import down
 from swap_stack.drill.checks import require_invariants, require_paid_once
 from swap_stack.drill.fleet import ORDER, Fleet, with_settings
-from swap_stack.drill.swaps import Planned, Swaps
 from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import DevelopmentKey, Secrets, development_keys, key_of, load_or_make
 from swap_stack.node import Node
@@ -33,6 +32,7 @@ from swap_stack.ports import PortsInUse
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.services import ON_KAFKA
+from swap_stack.swaps import Planned, Swaps
 from swap_stack.up import up
 from swap_stack.wallet import Wallet, call_data
 
@@ -247,7 +247,7 @@ async def rotate_all(
         if broker is None:
             report.print_step("login of Kafka", "not rotated: this broker has no login and no TLS")
         for rotation in Rotations(fleet, stack, made, broker, session).list_all():
-            planned = Planned(f"across {rotation.name}", NATIVE_TO_NATIVE, "paid before it")
+            planned = Planned(f"across {rotation.name}", NATIVE_TO_NATIVE)
             await swaps.create(planned)
             await swaps.pay(planned)
             with report.timed(rotation.name, "replaced"):

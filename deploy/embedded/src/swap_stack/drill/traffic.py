@@ -14,8 +14,8 @@ import orjson
 from swap_stack.daemon import StackError
 from swap_stack.demo.journeys import NATIVE_TO_NATIVE, TOKEN_TO_TOKEN
 from swap_stack.demo.partner import Refused
-from swap_stack.drill.swaps import Planned, Swaps
 from swap_stack.places import Places
+from swap_stack.swaps import Planned, Swaps
 
 PAUSE_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.3
@@ -46,7 +46,7 @@ class Traffic:
     async def _send(self) -> None:
         while True:
             number = len(self.paid)
-            planned = Planned(f"swap {number}", JOURNEYS[number % len(JOURNEYS)], "meanwhile")
+            planned = Planned(f"swap {number}", JOURNEYS[number % len(JOURNEYS)])
             try:
                 await self._swaps.create(planned)
             except (Refused, aiohttp.ClientError, OSError, TimeoutError):

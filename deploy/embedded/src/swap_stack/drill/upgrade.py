@@ -15,7 +15,6 @@ from swap_stack.down import down, wipe
 from swap_stack.drill.checks import require_invariants, require_paid_once
 from swap_stack.drill.fleet import ORDER, Fleet
 from swap_stack.drill.release import Release, install_release
-from swap_stack.drill.swaps import Swaps
 from swap_stack.drill.traffic import Traffic
 from swap_stack.files import read_json
 from swap_stack.infrastructure import Infrastructure
@@ -29,6 +28,7 @@ from swap_stack.programs import run_to_end
 from swap_stack.report import Report
 from swap_stack.services import ServicePorts, ServiceProcess, make_plan
 from swap_stack.settings import make_settings
+from swap_stack.swaps import Swaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,134 @@
+"""A partner and its user: the swaps of the demonstration and of the drills."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aiohttp
+from eth_account import Account
+
+from swap_stack.daemon import StackError
+from swap_stack.demo.journeys import Journey, Method
+from swap_stack.demo.partner import Partner
+from swap_stack.demo.user import User, balance_of, deploy_refusing
+from swap_stack.node import Node
+
+FINAL: Final = frozenset({"completed", "failed", "expired", "refunded"})
+PATIENCE_SECONDS: Final = 120.0
+POLL_SECONDS: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One swap and its name in the output."""
+
+    name: str
+    journey: Journey
+
+
+class Swaps:
+    """A partner and a user who know what was created, whatever a database forgets."""
+
+    def __init__(
+        self,
+        stack: Mapping[str, Any],
+        session: aiohttp.ClientSession,
+        *,
+        api_key: str | None = None,
+    ) -> None:
+        """
+        :param api_key: by default the first partner's.
+        """
+        key = api_key or stack["partners"][0]["api_key"]
+        self._partner = Partner(session, stack["gateway"]["url"], key)
+        self._networks = {network["name"]: network for network in stack["networks"]}
+        self._prepared: dict[Planned, dict[str, Any]] = {}
+
+    def id_of(self, planned: Planned) -> str:
+        return str(self._prepared[planned]["swap"]["id"])
+
+    async def create(self, planned: Planned) -> Mapping[str, Any]:
+        """Return the swap with its deposit actions.
+
+        :raises Refused: when the service refuses it.
+        """
+        journey = planned.journey
+        user = self._networks[journey.source_network]["users"][0]
+        body = {
+            "source_network": journey.source_network,
+            "source_token": journey.source_token,
+            "destination_network": journey.destination_network,
+            "destination_token": journey.destination_token,
+            "destination_address": await self._recipient(journey),
+            "refund_address": user["address"],
+            "amount": journey.amount,
+            "use_depository": journey.method is Method.DEPOSITORY,
+            "use_gasless": journey.method is Method.GASLESS,
+            "use_deposit_address": journey.method is Method.DEPOSIT_ADDRESS,
+            # A gasless swap names its signer at creation; an approval is sent unasked.
+            "source_address": user["address"] if journey.method is Method.GASLESS else None,
+            "refuel": journey.refuel,
+        }
+        self._prepared[planned] = await self._partner.create_swap(body)
+        return self._prepared[planned]
+
+    async def pay(self, planned: Planned) -> tuple[str | None, str]:
+        """Send what its deposit action says; return the hashes of an approval and the deposit."""
+        [action] = self._prepared[planned]["deposit_actions"]
+        user = self._user(planned.journey)
+        approval = await user.approve(action)
+        return approval, await user.deposit(action, percent=planned.journey.paid_percent)
+
+    async def sign(self, planned: Planned) -> str:
+        """Submit the user's signature; return the status of the authorization.
+
+        :raises Refused: when the service refuses it.
+        """
+        [action] = self._prepared[planned]["deposit_actions"]
+        signer = self._networks[planned.journey.source_network]["users"][0]["address"]
+        signature = self._user(planned.journey).sign(action)
+        answer = await self._partner.authorize(self.id_of(planned), signature, signer)
+        return str(answer["status"])
+
+    async def read(self, planned: Planned) -> Mapping[str, Any]:
+        return await self._partner.get_swap(self.id_of(planned))
+
+    async def status(self, planned: Planned) -> str:
+        return str((await self.read(planned))["swap"]["status"])
+
+    async def follow(self, planned: Planned) -> str:
+        """Return the status that it has in the end.
+
+        :raises StackError: when it takes too long.
+        """
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        while (status := await self.status(planned)) not in FINAL:
+            if asyncio.get_running_loop().time() > deadline:
+                raise StackError(f"{planned.name}: still {status} after {PATIENCE_SECONDS:.0f} s")
+            await asyncio.sleep(POLL_SECONDS)
+        return status
+
+    async def received_base_units(self, planned: Planned) -> int:
+        """Return what the recipient has on chain."""
+        journey = planned.journey
+        network = self._networks[journey.destination_network]
+        token = next(t for t in network["tokens"] if t["symbol"] == journey.destination_token)
+        recipient = self._prepared[planned]["swap"]["destination_address"]
+        return await balance_of(self._node(network["name"]), recipient, token["contract"])
+
+    async def _recipient(self, journey: Journey) -> str:
+        if not journey.recipient_refuses:
+            return str(Account.create().address)
+        network = journey.destination_network
+        key = self._networks[network]["users"][1]["private_key"]
+        return await deploy_refusing(self._node(network), key)
+
+    def _user(self, journey: Journey) -> User:
+        network = self._networks[journey.source_network]
+        return User(self._node(network["name"]), network["users"][0]["private_key"])
+
+    def _node(self, network: str) -> Node:
+        return Node(self._networks[network]["rpc_urls"][0])
