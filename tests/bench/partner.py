@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from swap_stack.partners import Operator
-from swap_stack.services import ServicePorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +17,7 @@ class BenchPartner:
 
 def open_partner(stack: Mapping[str, Any], webhook_url: str) -> BenchPartner:
     """Create a partner without limits and a webhook endpoint, as an operator does."""
-    ports = {
-        service["name"]: urlsplit(service["internal_url"]).port or 0
-        for service in stack["services"]
-    }
-    run = Operator(ServicePorts(ports, {}), stack["operator"]["token"]).run
+    run = Operator.of_stack(stack).run
     partner = run("partner", "create", "bench")
     app = run("app", "create", "--partner", partner["id"], "--name", "bench", "--limits-lifted")
     key = run("key", "create", "--app", app["id"])

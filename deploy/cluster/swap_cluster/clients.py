@@ -79,7 +79,7 @@ async def _make_partners(ports: ServicePorts) -> list[dict[str, Any]]:
     """Make the partner, its webhook and its member's account; an earlier call may have."""
     namespace = await get("namespace", NAMESPACE)
     file = PLACES.var / f"partners-{namespace['metadata']['uid']}.json"
-    operator = Operator(ports, OPERATOR_TOKEN)
+    operator = Operator.of_ports(ports, OPERATOR_TOKEN)
     partners = await asyncio.to_thread(make_partners, file, operator, {DEMO: HOOK}, names=(DEMO,))
     await set_secret(partners[0]["webhook"]["secret"])
     await make_account(

@@ -38,7 +38,7 @@ ON_HOST = "var/webhooks"
 def make_partners() -> None:
     """Make the partners that are missing, and the account; they are kept over restarts."""
     secrets = load_or_make(STACK.secrets_file)
-    operator = Operator(InsidePorts.all(), secrets.operator_token)
+    operator = Operator.of_ports(InsidePorts.all(), secrets.operator_token)
     hooks = {
         DEMO: Hook(RECEIVER_URL, f"{ON_HOST}/{RECEIVED.name}"),
         SANDBOX_NAME: Hook(SANDBOX_URL, f"{ON_HOST}/{SANDBOX_RECEIVED.name}"),

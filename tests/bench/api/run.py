@@ -20,7 +20,6 @@ import psycopg
 from swap_stack.partners import Operator
 from swap_stack.places import Places
 from swap_stack.processes import Registry
-from swap_stack.services import ServicePorts
 from tests.bench import machine
 from tests.bench.api.closed_loop import Measurement, SendRequest, measure_in_turn
 from tests.bench.api.plain_create import SET_KEY_HASH, TABLES
@@ -172,7 +171,7 @@ class Run:
     async def _polls_by(self, clients: int) -> PollResult:
         bench = PollBench(
             self._stack["gateway"]["url"],
-            self._operator(),
+            Operator.of_stack(self._stack),
             Registry(self._processes_file),
             wanted=clients,
         )
@@ -213,21 +212,12 @@ class Run:
             for pid in pids:
                 os.kill(pid, signal.SIGCONT)
 
-    def _operator(self) -> Operator:
-        ports = {s["name"]: int(s["internal_url"].rpartition(":")[2]) for s in self._services}
-        return Operator(ServicePorts(ports, {}), self._stack["operator"]["token"])
-
     def _a_key(self) -> tuple[str, str]:
-        run = self._operator().run
+        run = Operator.of_stack(self._stack).run
         partner = run("partner", "create", "bench")
         app = run("app", "create", "--partner", partner["id"], "--name", "b", "--limits-lifted")
         made = run("key", "create", "--app", app["id"])
         return str(made["id"]), str(made["key"])
-
-    @property
-    def _services(self) -> list[Mapping[str, Any]]:
-        services: list[Mapping[str, Any]] = self._stack["services"]
-        return services
 
     async def _a_swap(self) -> tuple[str, bytes, str]:
         """Create the swaps that are read and listed; the last is also found by a hash."""

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
@@ -16,7 +15,6 @@ import psycopg
 from svix.webhooks import Webhook
 
 from swap_stack.partners import Operator
-from swap_stack.services import ServicePorts
 from tests.bench.api.closed_loop import ROUNDS
 from tests.bench.clients import Client
 from tests.bench.numbers import median
@@ -59,8 +57,7 @@ class _Endpoint:
 class WebhookBench:
     def __init__(self, stack: Mapping[str, Any], bare_url: str, body: bytes, number: int) -> None:
         self._database_url = stack["postgres"]["url"].replace("+psycopg", "")
-        ports = {s["name"]: urlsplit(s["internal_url"]).port or 0 for s in stack["services"]}
-        self._run = Operator(ServicePorts(ports, {}), stack["operator"]["token"]).run
+        self._run = Operator.of_stack(stack).run
         self._url = bare_url
         self._counter = Client(bare_url)
         self._body = body

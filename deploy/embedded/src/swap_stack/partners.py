@@ -14,29 +14,35 @@ from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
 from swap_stack.sandbox.bench import LIFETIME_SECONDS
 from swap_stack.sandbox.settings import SANDBOX
-from swap_stack.services import ServicePorts
+from swap_stack.services import SERVICES, ServicePorts
 from swapctl.app import app
+from swapctl.endpoints import TOKEN_VARIABLE, URL_VARIABLES, ServiceName
 
 DEMO: Final = "demo"
 PARTNERS: Final = (DEMO, "other", SANDBOX)
-LIFETIMES: Final = {SANDBOX: ("--swap-lifetime", str(LIFETIME_SECONDS))}
-
-# `swapctl` has its own short name for one of them.
-URL_VARIABLES = {
-    "api": "SWAPCTL_API_URL",
-    "quoter": "SWAPCTL_QUOTER_URL",
-    "chain_watcher": "SWAPCTL_WATCHER_URL",
-    "settler": "SWAPCTL_SETTLER_URL",
-    "notifier": "SWAPCTL_NOTIFIER_URL",
-}
+SHORT_LIVED: Final = "short-lived"
+LIFETIMES_SECONDS: Final = {SANDBOX: LIFETIME_SECONDS, SHORT_LIVED: 3}
 
 
 class Operator:
     """Runs `swapctl` against the services of one stack."""
 
-    def __init__(self, ports: ServicePorts, token: str) -> None:
-        urls = {variable: ports.internal_url(name) for name, variable in URL_VARIABLES.items()}
-        self._env: Mapping[str, str] = {**urls, "SWAP_OPERATOR__TOKEN": token}
+    def __init__(self, urls: Mapping[str, str], token: str) -> None:
+        """
+        :param urls: where each service's internal port is, by its name.
+        """
+        addresses = {URL_VARIABLES[ServiceName(name)]: url for name, url in urls.items()}
+        self._env: Mapping[str, str] = {**addresses, TOKEN_VARIABLE: token}
+
+    @classmethod
+    def of_ports(cls, ports: ServicePorts, token: str) -> Operator:
+        return cls({name: ports.internal_url(name) for name in SERVICES}, token)
+
+    @classmethod
+    def of_stack(cls, stack: Mapping[str, Any]) -> Operator:
+        rows = [row for row in stack["services"] if row["name"] in SERVICES]
+        urls = {row["name"]: row["internal_url"] for row in rows}
+        return cls(urls, stack["operator"]["token"])
 
     def run(self, *words: str) -> dict[str, Any]:
         """Run one command in this process: seven more would take longer than the rest of a start.
@@ -78,12 +84,18 @@ def make_partners(
     return [*stored, *made]
 
 
+def make_short_lived_key(operator: Operator) -> str:
+    """Return a key of a new test app with swaps that expire after seconds."""
+    return str(_make(operator, SHORT_LIVED, None)["api_key"])
+
+
 def _make(operator: Operator, name: str, hook: Hook | None) -> dict[str, Any]:
     partner = operator.run("partner", "create", name)
+    lifetime = LIFETIMES_SECONDS.get(name)
     # High enough for trying things out; tests of limits make their own app.
     made = operator.run(
         *("app", "create", "--partner", partner["id"], "--name", name, "--limits-lifted"),
-        *LIFETIMES.get(name, ()),
+        *(() if lifetime is None else ("--swap-lifetime", str(lifetime))),
     )
     key = operator.run("key", "create", "--app", made["id"])
     description = {"name": name, "app_id": made["id"], "api_key": key["key"], "webhook": None}

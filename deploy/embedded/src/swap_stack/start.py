@@ -177,7 +177,7 @@ class Start:
         if self._options.without & {"api", "notifier"}:
             self._report.print_step("partners", "none: they need the api and the notifier")
             return []
-        operator = Operator(self._service_ports, self._secrets.operator_token)
+        operator = Operator.of_ports(self._service_ports, self._secrets.operator_token)
         receiver = Receiver(self._places, self._ports, self._registry)
         hooks = {
             DEMO: Hook(receiver.url, self._places.shown(receiver.received)),
@@ -193,7 +193,7 @@ class Start:
         """Return the account of the dashboard as var/stack.json names it."""
         if not partners or "dashboard" in self._options.without:
             return None
-        operator = Operator(self._service_ports, self._secrets.operator_token)
+        operator = Operator.of_ports(self._service_ports, self._secrets.operator_token)
         with self._report.timed("account", self._service_ports.public_url("dashboard")):
             await make_account(
                 operator,
