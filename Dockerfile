@@ -61,9 +61,10 @@ RUN python -m pip --python /opt/venv/bin/python install --quiet --no-compile \
 COPY libs libs
 COPY services services
 COPY cli cli
+COPY sdk/python sdk/python
 COPY deploy/embedded deploy/embedded
 RUN python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels \
-    ./libs/* ./services/* ./cli ./deploy/embedded \
+    ./libs/* ./services/* ./cli ./sdk/python ./deploy/embedded \
     && python -m pip --python /opt/venv/bin/python install --quiet --no-compile \
     --no-index --no-deps /wheels/*.whl \
     && /opt/venv/bin/${COMPILE} /opt/venv/lib/python3.*/site-packages/swap*

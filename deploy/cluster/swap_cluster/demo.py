@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import aiohttp
-
 from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
 from swap_cluster.deployment import NAMESPACE, deploy
@@ -38,11 +36,11 @@ async def run_demo(report: Report) -> None:
     await deploy(report)
     stack = await describe_stack()
     follower = Follower(stack, PLACES.root, report)
-    async with aiohttp.ClientSession() as session, copying_webhooks():
+    async with copying_webhooks():
         outcomes = []
         for journey in JOURNEYS:
             report.console.print(f"\n[bold]{journey.title}[/]", highlight=False)
-            outcomes.append(await follower.follow(journey, session))
+            outcomes.append(await follower.follow(journey))
     report.console.print()
     report.console.print(await kubectl("get", "pods", "--namespace", NAMESPACE, "--output=wide"))
     _show(outcomes, report)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-import aiohttp
 import httpx
 from argon2 import PasswordHasher
 from pydantic import SecretStr
@@ -315,10 +314,7 @@ async def a_bench(api: Api, folder: Path) -> AsyncIterator[str]:
         host="127.0.0.1",
         port=0,
     )
-    async with (
-        aiohttp.ClientSession() as session,
-        served(Starlette(routes=Bench(settings, session).routes())) as url,
-    ):
+    async with served(Starlette(routes=Bench(settings).routes())) as url:
         yield url
 
 

@@ -16,6 +16,7 @@ from swap_cluster.machine import are_built, images_unavailable_reason, unavailab
 
 from deploy.cluster.tests.cluster.traffic import Traffic
 from deploy.cluster.tests.cluster.visitor import TIMEOUT, Visitor
+from swap_sdk import AsyncClient, Retries
 from swap_stack.report import Report
 
 
@@ -55,5 +56,7 @@ async def visitor(stack: dict[str, Any]) -> AsyncIterator[Visitor]:
 
 @pytest.fixture
 async def traffic(stack: dict[str, Any]) -> AsyncIterator[Traffic]:
-    async with aiohttp.ClientSession() as session:
-        yield Traffic(stack, session)
+    key = stack["partners"][0]["api_key"]
+    no_retries = Retries(attempts_max=1)
+    async with AsyncClient(stack["gateway"]["url"], key, retries=no_retries) as partner:
+        yield Traffic(stack, partner)

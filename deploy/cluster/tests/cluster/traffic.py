@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, LiteralString
 
-import aiohttp
 import psycopg
 from eth_account import Account
 
-from swap_stack.demo.partner import Partner
+from swap_sdk import AsyncClient
 from swap_stack.node import Node
 from swap_stack.places import ROOT
 from swapctl.commands.invariants import read_queries
@@ -54,10 +53,13 @@ class ClosedSwap:
 class Traffic:
     """One partner's users: one swap after the other, at a steady pace."""
 
-    def __init__(self, stack: Mapping[str, Any], session: aiohttp.ClientSession) -> None:
+    def __init__(self, stack: Mapping[str, Any], partner: AsyncClient) -> None:
+        """
+        :param partner: without retries, so that each failed request is seen.
+        """
         self._networks = {network["name"]: network for network in stack["networks"]}
         self._auditor_url = stack["postgres"]["auditor_url"]
-        self._partner = Partner(session, stack["gateway"]["url"], stack["partners"][0]["api_key"])
+        self._partner = partner
         # The node chooses the nonce, and gives one nonce to two deposits that arrive at once.
         self._deposit_lock = asyncio.Lock()
         self._sending: list[asyncio.Task[SentSwap]] = []
@@ -99,16 +101,13 @@ class Traffic:
         user = source["users"][0]["address"]  # the chain has its key
         destination = str(Account.create().address)
         prepared = await self._partner.create_swap(
-            {
-                "source_network": "ETHEREUM_DEVNET",
-                "source_token": "ETH",
-                "destination_network": "BASE_DEVNET",
-                "destination_token": "ETH",
-                "amount": "0.01",
-                "destination_address": destination,
-                "refund_address": user,
-                "use_depository": True,
-            }
+            source_network="ETHEREUM_DEVNET",
+            source_token="ETH",
+            destination_network="BASE_DEVNET",
+            destination_token="ETH",
+            destination_address=destination,
+            amount="0.01",
+            options={"refund_address": user, "use_depository": True},
         )
         [action] = prepared["deposit_actions"]
         transaction = {

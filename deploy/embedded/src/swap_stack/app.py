@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import structlog
 import typer
 
+from swap_sdk import SwapError
 from swap_stack.account import make_link
 from swap_stack.daemon import StackError
 from swap_stack.demo.demo import demo as demo_
 from swap_stack.demo.demo import swap as swap_
-from swap_stack.demo.partner import Refused
 from swap_stack.down import down as down_
 from swap_stack.down import wipe
 from swap_stack.drill.drill import drill as drill_
@@ -141,7 +141,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end; SIGTERM and a closed terminal stop it as Ctrl-C does."""
     try:
         return asyncio.run(_cancelled_by_signals(work))
-    except (StackError, ProgramFailed, Refused, NodeError) as error:
+    except (StackError, ProgramFailed, SwapError, NodeError) as error:
         sys.exit(f"\n{error}")
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(INTERRUPTED)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-import aiohttp
 from eth_account import Account
 
+from swap_sdk import AsyncClient
+from swap_sdk.calls import SwapOptions
+from swap_sdk.models import PreparedSwap
 from swap_stack.daemon import StackError
 from swap_stack.demo.journeys import Journey, Method
-from swap_stack.demo.partner import Partner
 from swap_stack.demo.user import User, balance_of, deploy_refusing
 from swap_stack.node import Node
 
@@ -29,50 +31,54 @@ class Planned:
     journey: Journey
 
 
+@asynccontextmanager
+async def open_swaps(
+    stack: Mapping[str, Any], *, api_key: str | None = None
+) -> AsyncIterator[Swaps]:
+    """
+    :param api_key: by default the first partner's.
+    """
+    key = api_key or stack["partners"][0]["api_key"]
+    async with AsyncClient(stack["gateway"]["url"], key) as client:
+        yield Swaps(stack, client)
+
+
 class Swaps:
     """A partner and a user who know what was created, whatever a database forgets."""
 
-    def __init__(
-        self,
-        stack: Mapping[str, Any],
-        session: aiohttp.ClientSession,
-        *,
-        api_key: str | None = None,
-    ) -> None:
-        """
-        :param api_key: by default the first partner's.
-        """
-        key = api_key or stack["partners"][0]["api_key"]
-        self._partner = Partner(session, stack["gateway"]["url"], key)
+    def __init__(self, stack: Mapping[str, Any], client: AsyncClient) -> None:
+        self._client = client
         self._networks = {network["name"]: network for network in stack["networks"]}
-        self._prepared: dict[Planned, dict[str, Any]] = {}
+        self._prepared: dict[Planned, PreparedSwap] = {}
 
     def id_of(self, planned: Planned) -> str:
-        return str(self._prepared[planned]["swap"]["id"])
+        return self._prepared[planned]["swap"]["id"]
 
-    async def create(self, planned: Planned) -> Mapping[str, Any]:
-        """Return the swap with its deposit actions.
-
-        :raises Refused: when the service refuses it.
+    async def create(self, planned: Planned) -> PreparedSwap:
+        """
+        :raises SwapError: when the service refuses it.
         """
         journey = planned.journey
         user = self._networks[journey.source_network]["users"][0]
-        body = {
-            "source_network": journey.source_network,
-            "source_token": journey.source_token,
-            "destination_network": journey.destination_network,
-            "destination_token": journey.destination_token,
-            "destination_address": await self._recipient(journey),
+        options: SwapOptions = {
             "refund_address": user["address"],
-            "amount": journey.amount,
             "use_depository": journey.method is Method.DEPOSITORY,
             "use_gasless": journey.method is Method.GASLESS,
             "use_deposit_address": journey.method is Method.DEPOSIT_ADDRESS,
-            # A gasless swap names its signer at creation; an approval is sent unasked.
-            "source_address": user["address"] if journey.method is Method.GASLESS else None,
             "refuel": journey.refuel,
         }
-        self._prepared[planned] = await self._partner.create_swap(body)
+        if journey.method is Method.GASLESS:
+            # It names its signer at creation; elsewhere an approval is sent unasked.
+            options["source_address"] = user["address"]
+        self._prepared[planned] = await self._client.create_swap(
+            source_network=journey.source_network,
+            source_token=journey.source_token,
+            destination_network=journey.destination_network,
+            destination_token=journey.destination_token,
+            destination_address=await self._recipient(journey),
+            amount=journey.amount,
+            options=options,
+        )
         return self._prepared[planned]
 
     async def pay(self, planned: Planned) -> tuple[str | None, str]:
@@ -85,19 +91,21 @@ class Swaps:
     async def sign(self, planned: Planned) -> str:
         """Submit the user's signature; return the status of the authorization.
 
-        :raises Refused: when the service refuses it.
+        :raises SwapError: when the service refuses it.
         """
         [action] = self._prepared[planned]["deposit_actions"]
         signer = self._networks[planned.journey.source_network]["users"][0]["address"]
         signature = self._user(planned.journey).sign(action)
-        answer = await self._partner.authorize(self.id_of(planned), signature, signer)
-        return str(answer["status"])
+        answer = await self._client.authorize(
+            self.id_of(planned), signature=signature, signer_address=signer
+        )
+        return answer["status"]
 
-    async def read(self, planned: Planned) -> Mapping[str, Any]:
-        return await self._partner.get_swap(self.id_of(planned))
+    async def read(self, planned: Planned) -> PreparedSwap:
+        return await self._client.swap(self.id_of(planned))
 
     async def status(self, planned: Planned) -> str:
-        return str((await self.read(planned))["swap"]["status"])
+        return (await self.read(planned))["swap"]["status"]
 
     async def follow(self, planned: Planned) -> str:
         """Return the status that it has in the end.

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
+from swap_sdk.models import PreparedSwap
 from swap_stack.account import EMAIL, describe_account
 from swap_stack.daemon import StackError
 from swap_stack.demo import demo as demonstration
@@ -68,7 +69,7 @@ def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outco
     deliveries = () if journey.is_short_lived else (a_delivery(str(swap["status"]), verified),)
     return Outcome(
         journey=journey,
-        swap={"swap": swap, "quote": {"receive_amount": QUOTED}},
+        swap=cast(PreparedSwap, {"swap": swap, "quote": {"receive_amount": QUOTED}}),
         duration=timedelta(seconds=2),
         received_base_units=received,
         trail=(),

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from swap_stack.files import write_json
@@ -91,8 +90,7 @@ def test_keys_of_joined_apps_are_listed(settings: Settings) -> None:
 async def test_no_other_key_is_handed_over(settings: Settings, key: str | None) -> None:
     path = "/bench/apps/00000000-0000-4000-8000-000000000001"
     async with (
-        aiohttp.ClientSession() as session,
-        client_of(*Bench(settings, session).routes()) as client,
+        client_of(*Bench(settings).routes()) as client,
         client.post(path, json={"api_key": key}) as answer,
     ):
         assert answer.status == 422
@@ -233,7 +231,7 @@ async def test_a_swap_is_noted_only_directly_before_its_payment(kind: str) -> No
 
 async def test_every_swap_that_waits_is_seen() -> None:
     class Lists:
-        async def list_swaps(self, *, page: int, page_size: int, **_: str) -> list[Any]:
+        async def swaps(self, *, page: int, page_size: int, **_: str) -> list[Any]:
             ids = range(230)[(page - 1) * page_size : page * page_size]
             return [{"swap": {"id": str(one)}} for one in ids]
 
@@ -270,11 +268,11 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
     action = {"amount_in_base_units": "0", "encoded_args": None, "token": token}
 
     class Says:
-        async def get_swap(self, _: str) -> Any:
+        async def swap(self, _: str) -> Any:
             return {"swap": swap}
 
-        async def limits(self, **query: str) -> Any:
-            assert query["use_deposit_address"] == "true"
+        async def limits(self, *, options: Mapping[str, object], **_: str) -> Any:
+            assert options == {"use_deposit_address": True}
             return {"min_amount": 0.25}
 
     outcome_run = OutcomeRun(

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import aiohttp
-
 from swap_stack.daemon import StackError
 from swap_stack.demo.books import read_sums
 from swap_stack.demo.closing import show_books, show_outcomes, show_trail
@@ -18,6 +16,7 @@ from swap_stack.demo.journeys import JOURNEYS, NATIVE_TO_NATIVE, Journey
 from swap_stack.down import down
 from swap_stack.next_steps import show_next
 from swap_stack.options import Options
+from swap_stack.partners import Operator, make_short_lived_key
 from swap_stack.places import Places
 from swap_stack.report import Report
 from swap_stack.up import up
@@ -58,11 +57,13 @@ async def swap(stack: Mapping[str, Any], places: Places, report: Report) -> None
 async def _run(
     journeys: tuple[Journey, ...], stack: Mapping[str, Any], places: Places, report: Report
 ) -> AsyncIterator[Outcome]:
-    console, follower = report.console, Follower(stack, places.root, report)
-    async with aiohttp.ClientSession() as session:
-        for journey in journeys:
-            title = wrapped(journey.title, indent=0, width=console.width)
-            console.print(f"\n[bold]{title}[/]", highlight=False)
-            with console.status("waiting for the next block"):
-                outcome = await follower.follow(journey, session)
-            yield outcome
+    is_short_lived = any(journey.is_short_lived for journey in journeys)
+    key = make_short_lived_key(Operator.of_stack(stack)) if is_short_lived else None
+    console = report.console
+    follower = Follower(stack, places.root, report, short_lived_key=key)
+    for journey in journeys:
+        title = wrapped(journey.title, indent=0, width=console.width)
+        console.print(f"\n[bold]{title}[/]", highlight=False)
+        with console.status("waiting for the next block"):
+            outcome = await follower.follow(journey)
+        yield outcome

@@ -9,16 +9,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
+from swap_sdk.models import PreparedSwap, Swap, Transaction
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
-from swap_stack.demo.journeys import Journey, Method, PaymentTime
-from swap_stack.demo.short_lived_app import create_short_lived_app
+from swap_stack.demo.journeys import Journey, PaymentTime
 from swap_stack.demo.timeline import Timeline, shortened
 from swap_stack.demo.trail import TrailMessage, read_trail
 from swap_stack.report import Report
-from swap_stack.swaps import FINAL, Planned, Swaps
+from swap_stack.swaps import FINAL, Planned, Swaps, open_swaps
 
 PATIENCE_SECONDS = 90.0
 POLL_SECONDS = 0.15
@@ -30,7 +28,7 @@ class Outcome:
     """How one swap ended."""
 
     journey: Journey
-    swap: Mapping[str, Any]  # the last answer of GET /api/v2/swaps/{id}
+    swap: PreparedSwap  # as it was read last
     duration: timedelta
     received_base_units: int  # what the destination has on chain
     trail: tuple[TrailMessage, ...]
@@ -38,13 +36,13 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        return str(self.swap["swap"]["status"])
+        return self.swap["swap"]["status"]
 
     @property
     def requotes(self) -> int:
-        return int(self.swap["swap"]["quote_revision"])
+        return self.swap["swap"]["quote_revision"] or 0
 
-    def sent(self, kind: str) -> list[Mapping[str, Any]]:
+    def sent(self, kind: str) -> list[Transaction]:
         """Return its transactions of one type."""
         return [one for one in self.swap["swap"]["transactions"] if one["type"] == kind]
 
@@ -52,22 +50,36 @@ class Outcome:
 class Follower:
     """Does one journey and tells what happens meanwhile."""
 
-    def __init__(self, stack: Mapping[str, Any], root: Path, report: Report) -> None:
+    def __init__(
+        self,
+        stack: Mapping[str, Any],
+        root: Path,
+        report: Report,
+        *,
+        short_lived_key: str | None = None,
+    ) -> None:
+        """
+        :param short_lived_key: of an app for journeys that are about the end of a swap's lifetime.
+        """
         self._stack = stack
         webhook = stack["partners"][0]["webhook"]
         self._received = root / webhook["received"] if webhook else None
         self._report = report
-        self._short_lived_key: str | None = None
+        self._short_lived_key = short_lived_key
 
-    async def follow(self, journey: Journey, session: aiohttp.ClientSession) -> Outcome:
+    async def follow(self, journey: Journey) -> Outcome:
         """
         :raises StackError: when the swap does not end in time.
-        :raises Refused: when the service refuses it.
+        :raises SwapError: when the service refuses it.
         """
         started = datetime.now(UTC)
+        key = self._short_lived_key if journey.is_short_lived else None
+        async with open_swaps(self._stack, api_key=key) as swaps:
+            return await self._follow(swaps, Planned(journey.title, journey), started)
+
+    async def _follow(self, swaps: Swaps, planned: Planned, started: datetime) -> Outcome:
+        journey = planned.journey
         timeline = Timeline(self._report.console, self._report.started_at)
-        swaps = Swaps(self._stack, session, api_key=await self._key(journey, session))
-        planned = Planned(journey.title, journey)
         prepared = await swaps.create(planned)
         _show_created(journey, prepared, timeline)
         received = None if journey.is_short_lived else self._received
@@ -87,16 +99,8 @@ class Follower:
             deliveries=watch.deliveries,
         )
 
-    async def _key(self, journey: Journey, session: aiohttp.ClientSession) -> str | None:
-        """Return the key of an app for the journey; None for the partner's own."""
-        if not journey.is_short_lived:
-            return None
-        if self._short_lived_key is None:
-            self._short_lived_key = await create_short_lived_app(self._stack, session)
-        return self._short_lived_key
 
-
-def _show_created(journey: Journey, prepared: Mapping[str, Any], timeline: Timeline) -> None:
+def _show_created(journey: Journey, prepared: PreparedSwap, timeline: Timeline) -> None:
     swap, quote = prepared["swap"], prepared["quote"]
     if journey.recipient_refuses:
         refusing = f"{shortened(swap['destination_address'])} on {journey.destination_network}"
@@ -107,20 +111,18 @@ def _show_created(journey: Journey, prepared: Mapping[str, Any], timeline: Timel
     timeline.print_fact("request", f"will receive {receive}, fee {quote['total_fee']}")
 
 
-async def _fund(
-    swaps: Swaps, planned: Planned, prepared: Mapping[str, Any], timeline: Timeline
-) -> None:
+async def _fund(swaps: Swaps, planned: Planned, prepared: PreparedSwap, timeline: Timeline) -> None:
     journey, [action] = planned.journey, prepared["deposit_actions"]
-    if journey.method is Method.GASLESS:
+    if (typed_data := action["typed_data"]) is not None:
         status = await swaps.sign(planned)
-        what = f"signs {action['typed_data']['primaryType']}, and sends nothing"
+        what = f"signs {typed_data['primaryType']}, and sends nothing"
         timeline.print_fact("request", what)
         timeline.print_fact("request", f"POST /api/v2/swaps/…/authorize: {status}")
         return
     approval, deposit = await swaps.pay(planned)
     network = journey.source_network
     if approval is not None:
-        what = f"{shortened(approval)} approves {shortened(action['to_address'])} on {network}"
+        what = f"{shortened(approval)} approves {shortened(str(action['to_address']))} on {network}"
         timeline.print_fact("transaction", what)
     timeline.print_fact("transaction", f"{shortened(deposit)} deposits on {network}")
 
@@ -151,7 +153,7 @@ class Watch:
         self.deliveries: tuple[Delivery, ...] = ()
         self.ended_at = started
 
-    async def until_final(self, *, expects_refund: bool = False) -> Mapping[str, Any]:
+    async def until_final(self, *, expects_refund: bool = False) -> PreparedSwap:
         """
         :param expects_refund: whether money that comes after the end is to be seen on its way back.
         :raises StackError: when it takes too long.
@@ -170,7 +172,7 @@ class Watch:
             f"{PATIENCE_SECONDS:.0f} s, with {len(self.deliveries)} webhooks."
         )
 
-    async def _look(self, swap: Mapping[str, Any]) -> None:
+    async def _look(self, swap: Swap) -> None:
         now = datetime.now(UTC)
         self.trail = await read_trail(self._auditor_url, swap["id"], self._started - CLOCK_SLACK)
         for message in self.trail:
@@ -197,6 +199,6 @@ class Watch:
         return self._received is None or any(d.status == status for d in self.deliveries)
 
 
-def is_refund(sent: Mapping[str, Any]) -> bool:
+def is_refund(sent: Transaction) -> bool:
     """Whether a transaction has brought money back."""
     return (sent["type"], sent["status"]) == ("refund", "completed")

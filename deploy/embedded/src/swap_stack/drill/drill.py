@@ -23,7 +23,7 @@ from swap_stack.places import Places
 from swap_stack.processes import Registry, end
 from swap_stack.report import Report
 from swap_stack.services import PROCESSES
-from swap_stack.swaps import Planned, Swaps
+from swap_stack.swaps import Planned, Swaps, open_swaps
 from swap_stack.up import up
 
 BACKUP: Final = "drill.dump"
@@ -78,8 +78,7 @@ async def run_drill(
     :param file: where the backup goes.
     :raises StackError: when something does not happen in time.
     """
-    async with aiohttp.ClientSession() as session:
-        swaps = Swaps(stack, session)
+    async with aiohttp.ClientSession() as session, open_swaps(stack) as swaps:
         for planned in (PAID_OUT, SENT_BACK, UNPAID):
             await swaps.create(planned)
             print_step("created", f"{swaps.id_of(planned)}, {planned.name}")

@@ -32,7 +32,7 @@ from swap_stack.ports import PortsInUse
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.services import ON_KAFKA
-from swap_stack.swaps import Planned, Swaps
+from swap_stack.swaps import Planned, open_swaps
 from swap_stack.up import up
 from swap_stack.wallet import Wallet, call_data
 
@@ -241,8 +241,7 @@ async def rotate_all(
     with report.timed("services", "without a supervisor, one by one"):
         await fleet.take_over()
     crossed: list[Planned] = []
-    async with aiohttp.ClientSession() as session:
-        swaps = Swaps(stack, session)
+    async with aiohttp.ClientSession() as session, open_swaps(stack) as swaps:
         broker = secured if isinstance(secured, Kafka) else None
         if broker is None:
             report.print_step("login of Kafka", "not rotated: this broker has no login and no TLS")

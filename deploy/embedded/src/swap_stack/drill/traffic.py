@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-import aiohttp
 import orjson
 
+from swap_sdk import SwapError
 from swap_stack.daemon import StackError
 from swap_stack.demo.journeys import NATIVE_TO_NATIVE, TOKEN_TO_TOKEN
-from swap_stack.demo.partner import Refused
 from swap_stack.places import Places
 from swap_stack.swaps import Planned, Swaps
 
@@ -49,7 +48,7 @@ class Traffic:
             planned = Planned(f"swap {number}", JOURNEYS[number % len(JOURNEYS)])
             try:
                 await self._swaps.create(planned)
-            except (Refused, aiohttp.ClientError, OSError, TimeoutError):
+            except SwapError:
                 await asyncio.sleep(RETRY_SECONDS)  # the api restarts
                 continue
             # Paid and forgotten would be a loss of the drill, not of the service.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from swap_runtime.catalogue import load_catalogue
 from swap_stack.database import DATABASE, make_roles, migrate, service_urls, show_to_auditor
 from swap_stack.down import down, wipe
@@ -28,7 +26,7 @@ from swap_stack.programs import run_to_end
 from swap_stack.report import Report
 from swap_stack.services import ServicePorts, ServiceProcess, make_plan
 from swap_stack.settings import make_settings
-from swap_stack.swaps import Swaps
+from swap_stack.swaps import open_swaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +83,7 @@ async def upgrade_and_back(
         Path(before["settler"].env["SWAP_CATALOGUE"]),
     )
     after = deployed.services(SandboxPart(places, ports, registry).url)
-    async with aiohttp.ClientSession() as session:
-        swaps = Swaps(stack, session)
+    async with open_swaps(stack) as swaps:
         traffic = Traffic(swaps)
         async with traffic.running():
             with report.timed("migrations", "while the release's services work"):

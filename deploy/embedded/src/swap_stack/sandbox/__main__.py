@@ -8,11 +8,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import aiohttp
-
 from swap_runtime.http.asgi import AsgiServer
+from swap_sdk import AsyncClient
 from swap_stack.contracts import USDC
-from swap_stack.demo.partner import Partner
 from swap_stack.keys import funder_key, sandbox_keys
 from swap_stack.node import Node
 from swap_stack.receiver import make_app
@@ -51,26 +49,24 @@ async def run(settings: Settings) -> None:
     user, reorged = sandbox_keys()
     sandbox_wallets = {network: SandboxWallet(node, user) for network, node in nodes.items()}
     others = {network: SandboxWallet(node, reorged) for network, node in nodes.items()}
-    async with aiohttp.ClientSession() as session:
-        await _prepare(sandbox_wallets, await _usdc(session, settings))
-        refuses = Refusals()
-        bench = Bench(settings, session, refuses=refuses)
-        receiving = await _receive(settings, bench, refuses)
-        try:
-            await Sandbox(settings, session, sandbox_wallets, others).run()
-        finally:
-            await receiving.stop()
+    await _prepare(sandbox_wallets, await _usdc(settings))
+    refuses = Refusals()
+    receiving = await _receive(settings, Bench(settings, refuses=refuses), refuses)
+    try:
+        await Sandbox(settings, sandbox_wallets, others).run()
+    finally:
+        await receiving.stop()
 
 
-async def _usdc(session: aiohttp.ClientSession, settings: Settings) -> Mapping[str, str]:
+async def _usdc(settings: Settings) -> Mapping[str, str]:
     """Return where the token is that can refuse an account."""
-    partner = Partner(session, settings.gateway, str(settings.partner["api_key"]))
-    return {
-        network["name"]: token["contract"]
-        for network in await partner.list_networks()
-        for token in network["tokens"]
-        if token["symbol"] == USDC.symbol
-    }
+    async with AsyncClient(settings.gateway, str(settings.partner["api_key"])) as partner:
+        return {
+            network["name"]: str(token["contract"])
+            for network in await partner.networks()
+            for token in network["tokens"]
+            if token["symbol"] == USDC.symbol
+        }
 
 
 async def _prepare(sandbox_wallets: Mapping[str, SandboxWallet], usdc: Mapping[str, str]) -> None:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-import aiohttp
 import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_stack.demo.partner import Partner, Refused
+from swap_sdk import ApiError, AsyncClient, SwapError
 from swap_stack.receiver import refuses_nothing
 from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_test_keys
@@ -31,7 +30,6 @@ class Bench:
     def __init__(
         self,
         settings: Settings,
-        session: aiohttp.ClientSession,
         *,
         refuses: Callable[[str, Mapping[str, Any]], bool] = refuses_nothing,
     ) -> None:
@@ -39,7 +37,6 @@ class Bench:
         :param refuses: whether a delivery, by its id and content, is answered with 500.
         """
         self._settings = settings
-        self._session = session
         self._refuses = refuses
 
     def routes(self) -> list[BaseRoute]:
@@ -90,14 +87,15 @@ class Bench:
             app_id = str(UUID(request.path_params["app_id"]))
             key = str(orjson.loads(body)["api_key"])
             require_test_keys([key])
-            await Partner(self._session, self._settings.gateway, key).list_swaps(page_size=1)
+            async with AsyncClient(self._settings.gateway, key) as partner:
+                await partner.swaps(page_size=1)
         except (ValueError, KeyError, TypeError):
             return _refusal("an app's id and its api_key are needed")
         except NotASandbox as error:
             return _refusal(str(error))
-        except Refused:
+        except ApiError:
             return _refusal("the service does not take this key")
-        except (aiohttp.ClientError, TimeoutError):
+        except SwapError:
             return _refusal("the service does not answer", status=503)
         self._settings.joined.add(app_id, key)
         return JSONResponse({"is_played": True})

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
-from swap_stack.demo.partner import Partner, Refused
+from swap_sdk import ApiError, AsyncClient
 from swap_stack.sandbox.outcomes import (
     BELOW_COST_BASE_UNITS,
     OVER_PERCENT,
@@ -22,7 +22,7 @@ from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 POLL_SECONDS = 0.2
 WHOLE = 100
 SOME_MINIMUMS = 4  # of the route, where a swap names no amount
-WAITING = "user_transfer_pending"
+WAITING: Final = "user_transfer_pending"
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
 SHOWN_SECONDS = 60.0
@@ -41,7 +41,7 @@ class OutcomeRun:
 
     swap_id: str
     outcome: Outcome
-    partner: Partner
+    partner: AsyncClient
     sandbox_wallet: SandboxWallet
     other: (
         SandboxWallet  # pays what is to be taken back, so that no other deposit waits for its nonce
@@ -51,7 +51,7 @@ class OutcomeRun:
     async def run(self) -> None:
         """Do what the outcome takes, once.
 
-        :raises Refused, NodeError: when the service or the chain will not have it.
+        :raises SwapError, NodeError: when the service or the chain will not have it.
         """
         await USER_ACTIONS[self.outcome](self)
 
@@ -70,7 +70,7 @@ class OutcomeRun:
 
     async def action(self) -> Json | None:
         """Return the deposit to make; None where a signature is asked for instead."""
-        actions = (await self.partner.get_swap(self.swap_id))["deposit_actions"]
+        actions = (await self.partner.swap(self.swap_id))["deposit_actions"]
         return actions[0] if actions else None
 
     async def amount_to_deposit(self, action: Json) -> int:
@@ -79,33 +79,39 @@ class OutcomeRun:
         return named or await self._some(action)
 
     async def _some(self, action: Json) -> int:
-        swap = (await self.partner.get_swap(self.swap_id))["swap"]
+        swap = (await self.partner.swap(self.swap_id))["swap"]
         limits = await self.partner.limits(
             source_network=swap["source_network"]["name"],
             source_token=swap["source_token"]["symbol"],
             destination_network=swap["destination_network"]["name"],
             destination_token=swap["destination_token"]["symbol"],
-            use_deposit_address="true",
+            options={"use_deposit_address": True},
         )
         minimum = Decimal(str(limits["min_amount"])).scaleb(action["token"]["decimals"])
         return SOME_MINIMUMS * int(minimum)
 
     async def is_waiting(self) -> bool:
-        return bool((await self.partner.get_swap(self.swap_id))["swap"]["status"] == WAITING)
+        return bool((await self.partner.swap(self.swap_id))["swap"]["status"] == WAITING)
 
     async def sign_step(self) -> Json:
-        steps = await self.partner.deposit_actions(self.swap_id, self.sandbox_wallet.address)
+        steps = await self.partner.deposit_actions(
+            self.swap_id, source_address=self.sandbox_wallet.address
+        )
         return next(step for step in steps if step["step"] == "sign")
 
     async def _authorize(self) -> None:
         step = await self.sign_step()
         signature = self.sandbox_wallet.sign(step["typed_data"])
-        await self.partner.authorize(self.swap_id, signature, self.sandbox_wallet.address)
+        await self.authorize(signature)
         self.note()  # after it: a swap accepts one signature only
+
+    async def authorize(self, signature: str) -> None:
+        signer = self.sandbox_wallet.address
+        await self.partner.authorize(self.swap_id, signature=signature, signer_address=signer)
 
     async def counts_at_once(self) -> bool:
         """Return whether the deposit that is seen needs no further block."""
-        swap = (await self.partner.get_swap(self.swap_id))["swap"]
+        swap = (await self.partner.swap(self.swap_id))["swap"]
         inputs = [one for one in swap["transactions"] if one["type"] == "input"]
         return all(one["max_confirmations"] <= 1 for one in inputs)
 
@@ -113,10 +119,10 @@ class OutcomeRun:
         self, condition: Callable[[Json], bool], *, within: float | None = None
     ) -> None:
         async with asyncio.timeout(within):
-            swap = (await self.partner.get_swap(self.swap_id))["swap"]
+            swap = (await self.partner.swap(self.swap_id))["swap"]
             while not condition(swap):
                 await asyncio.sleep(POLL_SECONDS)
-                swap = (await self.partner.get_swap(self.swap_id))["swap"]
+                swap = (await self.partner.swap(self.swap_id))["swap"]
 
 
 def _argument(action: Json) -> int:
@@ -162,10 +168,8 @@ async def sign_too_late(outcome_run: OutcomeRun) -> None:
     outcome_run.before_paying(outcome_run.swap_id)
     await asyncio.sleep(max(0, left - TOO_LATE_SECONDS))
     try:
-        await outcome_run.partner.authorize(
-            outcome_run.swap_id, signature, outcome_run.sandbox_wallet.address
-        )
-    except Refused:
+        await outcome_run.authorize(signature)
+    except ApiError:
         return
 
 

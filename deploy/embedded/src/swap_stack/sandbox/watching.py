@@ -10,9 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp
-
-from swap_stack.demo.partner import Partner, Refused
+from swap_sdk import ApiError, AsyncClient, SwapError
 from swap_stack.sandbox.outcome_runs import WAITING, OutcomeRun
 from swap_stack.sandbox.outcomes import find_outcome
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
@@ -50,12 +48,11 @@ class Sandbox:
     def __init__(
         self,
         settings: Settings,
-        session: aiohttp.ClientSession,
         sandbox_wallets: Mapping[str, SandboxWallet],
         others: Mapping[str, SandboxWallet],
     ) -> None:
         self._settings = settings
-        self._session = session
+        self._partners: dict[str, AsyncClient] = {}  # by key
         self._sandbox_wallets = sandbox_wallets
         self._others = others
         self._journal = Journal(settings)
@@ -66,22 +63,28 @@ class Sandbox:
         self._journal.open()
         while True:
             for key in self._settings.list_keys():
-                partner = Partner(self._session, self._settings.gateway, key)
                 try:
-                    await self._look(partner, self._outcome_runs[key])
-                except Refused as refused:
+                    await self._look(self._partner(key), self._outcome_runs[key])
+                except ApiError as refused:
                     self._forget_if_closed(key, refused)
                 except Exception:
                     logger.exception("the service does not answer as it should")
             await asyncio.sleep(LOOK_SECONDS)
 
-    def _forget_if_closed(self, key: str, refused: Refused) -> None:
+    def _partner(self, key: str) -> AsyncClient:
+        if key not in self._partners:
+            self._partners[key] = AsyncClient(self._settings.gateway, key)
+        return self._partners[key]
+
+    def _forget_if_closed(self, key: str, refused: ApiError) -> None:
         """Play no more for an app that closed the key that it handed over."""
         logger.warning("%s", refused)
-        if KEY_CLOSED in str(refused):
+        if refused.code == KEY_CLOSED:
             self._settings.joined.forget(key)
 
-    async def _look(self, partner: Partner, outcome_runs: dict[str, asyncio.Task[None]]) -> None:
+    async def _look(
+        self, partner: AsyncClient, outcome_runs: dict[str, asyncio.Task[None]]
+    ) -> None:
         waiting = await swaps_waiting(partner)
         for swap_id in [
             one
@@ -109,11 +112,11 @@ class Sandbox:
             )
 
 
-async def swaps_waiting(partner: Partner) -> Mapping[str, Mapping[str, Any]]:
+async def swaps_waiting(partner: AsyncClient) -> Mapping[str, Mapping[str, Any]]:
     """Return every swap of an app that waits for its deposit, by id."""
     waiting: dict[str, Mapping[str, Any]] = {}
     for page in itertools.count(1):
-        rows = await partner.list_swaps(statuses=WAITING, page=page, page_size=PAGE_SIZE)
+        rows = await partner.swaps(statuses=[WAITING], page=page, page_size=PAGE_SIZE)
         waiting |= {row["swap"]["id"]: row["swap"] for row in rows}
         if len(rows) < PAGE_SIZE:
             break
@@ -140,5 +143,5 @@ async def run_until_paid(
 async def _is_over(outcome_run: OutcomeRun) -> bool:
     try:
         return not await outcome_run.is_waiting()
-    except (Refused, aiohttp.ClientError, TimeoutError):
+    except SwapError:
         return False
