@@ -15,8 +15,9 @@ from swap_sdk.calls import SwapOptions
 from swap_sdk.models import PreparedSwap
 from swap_stack.daemon import StackError
 from swap_stack.demo.journeys import Journey, Method
-from swap_stack.demo.user import User, balance_of, deploy_refusing
+from swap_stack.keys import DevelopmentKey
 from swap_stack.node import Node
+from swap_stack.user import User, balance_of, refuse_at, requested_base_units
 
 FINAL: Final = frozenset({"completed", "failed", "expired", "refunded"})
 PATIENCE_SECONDS: Final = 120.0
@@ -59,9 +60,9 @@ class Swaps:
         :raises SwapError: when the service refuses it.
         """
         journey = planned.journey
-        user = self._networks[journey.source_network]["users"][0]
+        address = self._user(journey).address
         options: SwapOptions = {
-            "refund_address": user["address"],
+            "refund_address": address,
             "use_depository": journey.method is Method.DEPOSITORY,
             "use_gasless": journey.method is Method.GASLESS,
             "use_deposit_address": journey.method is Method.DEPOSIT_ADDRESS,
@@ -69,7 +70,7 @@ class Swaps:
         }
         if journey.method is Method.GASLESS:
             # It names its signer at creation; elsewhere an approval is sent unasked.
-            options["source_address"] = user["address"]
+            options["source_address"] = address
         self._prepared[planned] = await self._client.create_swap(
             source_network=journey.source_network,
             source_token=journey.source_token,
@@ -84,9 +85,8 @@ class Swaps:
     async def pay(self, planned: Planned) -> tuple[str | None, str]:
         """Send what its deposit action says; return the hashes of an approval and the deposit."""
         [action] = self._prepared[planned]["deposit_actions"]
-        user = self._user(planned.journey)
-        approval = await user.approve(action)
-        return approval, await user.deposit(action, percent=planned.journey.paid_percent)
+        base_units = requested_base_units(action) * planned.journey.paid_percent // 100
+        return await self._user(planned.journey).pay(action, base_units)
 
     async def sign(self, planned: Planned) -> str:
         """Submit the user's signature; return the status of the authorization.
@@ -94,10 +94,11 @@ class Swaps:
         :raises SwapError: when the service refuses it.
         """
         [action] = self._prepared[planned]["deposit_actions"]
-        signer = self._networks[planned.journey.source_network]["users"][0]["address"]
-        signature = self._user(planned.journey).sign(action)
+        assert action["typed_data"] is not None
+        signer = self._user(planned.journey)
+        signature = signer.sign(action["typed_data"])
         answer = await self._client.authorize(
-            self.id_of(planned), signature=signature, signer_address=signer
+            self.id_of(planned), signature=signature, signer_address=signer.address
         )
         return answer["status"]
 
@@ -128,15 +129,14 @@ class Swaps:
         return await balance_of(self._node(network["name"]), recipient, token["contract"])
 
     async def _recipient(self, journey: Journey) -> str:
-        if not journey.recipient_refuses:
-            return str(Account.create().address)
-        network = journey.destination_network
-        key = self._networks[network]["users"][1]["private_key"]
-        return await deploy_refusing(self._node(network), key)
+        recipient = str(Account.create().address)
+        if journey.recipient_refuses:
+            await refuse_at(self._node(journey.destination_network), recipient)
+        return recipient
 
     def _user(self, journey: Journey) -> User:
-        network = self._networks[journey.source_network]
-        return User(self._node(network["name"]), network["users"][0]["private_key"])
+        network = journey.source_network
+        return User(self._node(network), DevelopmentKey(**self._networks[network]["users"][0]))
 
     def _node(self, network: str) -> Node:
         return Node(self._networks[network]["rpc_urls"][0])

@@ -18,9 +18,10 @@ from swap_stack.sandbox.__main__ import Refusals, run
 from swap_stack.sandbox.bench import Bench
 from swap_stack.sandbox.outcome_runs import USER_ACTIONS, OutcomeRun
 from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome, find_outcome
-from swap_stack.sandbox.sandbox_wallet import SandboxWallet, with_amount
+from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
 from swap_stack.sandbox.watching import Journal, run_until_paid, swaps_waiting
+from swap_stack.user import with_amount
 from swap_stack.wallet import call_data
 from tests.support.serving import client_of
 

@@ -19,6 +19,7 @@ from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome, find_outc
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
 from swap_stack.sandbox.watching import Sandbox
+from swap_stack.user import refuse_at
 
 FIRST_ATTEMPTS_FAIL = Outcome.WEBHOOK_FAILS
 
@@ -74,7 +75,7 @@ async def _prepare(sandbox_wallets: Mapping[str, SandboxWallet], usdc: Mapping[s
     refuses = OUTCOME_DESCRIPTIONS[Outcome.PAYOUT_FAILS].address
     for network, sandbox_wallet in sandbox_wallets.items():
         await sandbox_wallet.resume_mining()
-        await sandbox_wallet.refuse_at(refuses)
+        await refuse_at(sandbox_wallet.node, refuses)
         if network in usdc:
             await sandbox_wallet.block_at_usdc(usdc[network], refuses, funder_key())
 

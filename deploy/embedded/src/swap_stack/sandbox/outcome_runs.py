@@ -18,6 +18,7 @@ from swap_stack.sandbox.outcomes import (
     Outcome,
 )
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
+from swap_stack.user import requested_base_units
 
 POLL_SECONDS = 0.2
 WHOLE = 100
@@ -75,8 +76,7 @@ class OutcomeRun:
 
     async def amount_to_deposit(self, action: Json) -> int:
         """Return what is to be deposited: where no amount was named, one that fits the route."""
-        named = int(action["amount_in_base_units"]) or _argument(action)
-        return named or await self._some(action)
+        return requested_base_units(action) or await self._some(action)
 
     async def _some(self, action: Json) -> int:
         swap = (await self.partner.swap(self.swap_id))["swap"]
@@ -123,11 +123,6 @@ class OutcomeRun:
             while not condition(swap):
                 await asyncio.sleep(POLL_SECONDS)
                 swap = (await self.partner.swap(self.swap_id))["swap"]
-
-
-def _argument(action: Json) -> int:
-    """Return the amount of a token's deposit, which stands among the call's arguments."""
-    return int(action["encoded_args"][-1]) if action["encoded_args"] else 0
 
 
 async def pay_in_full(outcome_run: OutcomeRun) -> None:
@@ -182,7 +177,7 @@ async def reorg_deposit(outcome_run: OutcomeRun) -> None:
         if action is None:
             return await outcome_run.pay()
         requested = await outcome_run.amount_to_deposit(action)
-        sent = await outcome_run.other.pay(action, requested, before=outcome_run.note)
+        _, sent = await outcome_run.other.pay(action, requested, before=outcome_run.note)
         await outcome_run.other.node.call("evm_mine")
         await outcome_run.until(_shows_input, within=SHOWN_SECONDS)
         if await outcome_run.counts_at_once():
