@@ -7,6 +7,7 @@ project. It takes test keys alone, and only those that the service takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
@@ -49,18 +50,7 @@ class Bench:
 
     async def outcomes(self, request: Request) -> Response:
         outcomes = [
-            {
-                "name": outcome.value,
-                "recipient": meaning.address,
-                "does": meaning.does,
-                "ends": meaning.ends,
-                "needs": meaning.needs,
-                "gasless": meaning.gasless,
-                "source_token": meaning.source_token,
-                "amount_min": meaning.amount_min,
-                "destination_tokens": meaning.destination_tokens,
-                "refund_address": meaning.refund_address,
-            }
+            {"name": outcome.value, "recipient": meaning.address, **asdict(meaning)}
             for outcome, meaning in OUTCOME_DESCRIPTIONS.items()
         ]
         return JSONResponse(

@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from swap_sdk import ApiError, AsyncClient
+from swap_sdk.models import Swap
 from swap_stack.sandbox.outcomes import (
     BELOW_COST_BASE_UNITS,
     OVER_PERCENT,
@@ -79,7 +81,7 @@ class OutcomeRun:
         return requested_base_units(action) or await self._some(action)
 
     async def _some(self, action: Json) -> int:
-        swap = (await self.partner.swap(self.swap_id))["swap"]
+        swap = await self.read()
         limits = await self.partner.limits(
             source_network=swap["source_network"]["name"],
             source_token=swap["source_token"]["symbol"],
@@ -90,8 +92,11 @@ class OutcomeRun:
         minimum = Decimal(str(limits["min_amount"])).scaleb(action["token"]["decimals"])
         return SOME_MINIMUMS * int(minimum)
 
+    async def read(self) -> Swap:
+        return (await self.partner.swap(self.swap_id))["swap"]
+
     async def is_waiting(self) -> bool:
-        return bool((await self.partner.swap(self.swap_id))["swap"]["status"] == WAITING)
+        return (await self.read())["status"] == WAITING
 
     async def sign_step(self) -> Json:
         steps = await self.partner.deposit_actions(
@@ -111,38 +116,22 @@ class OutcomeRun:
 
     async def counts_at_once(self) -> bool:
         """Return whether the deposit that is seen needs no further block."""
-        swap = (await self.partner.swap(self.swap_id))["swap"]
+        swap = await self.read()
         inputs = [one for one in swap["transactions"] if one["type"] == "input"]
         return all(one["max_confirmations"] <= 1 for one in inputs)
 
     async def until(
-        self, condition: Callable[[Json], bool], *, within: float | None = None
+        self, condition: Callable[[Swap], bool], *, within: float | None = None
     ) -> None:
         async with asyncio.timeout(within):
-            swap = (await self.partner.swap(self.swap_id))["swap"]
+            swap = await self.read()
             while not condition(swap):
                 await asyncio.sleep(POLL_SECONDS)
-                swap = (await self.partner.swap(self.swap_id))["swap"]
-
-
-async def pay_in_full(outcome_run: OutcomeRun) -> None:
-    await outcome_run.pay()
+                swap = await self.read()
 
 
 async def pay_nothing(_: OutcomeRun) -> None:
     return
-
-
-async def pay_part(outcome_run: OutcomeRun) -> None:
-    await outcome_run.pay(PARTIAL_PERCENT)
-
-
-async def pay_too_much(outcome_run: OutcomeRun) -> None:
-    await outcome_run.pay(OVER_PERCENT)
-
-
-async def pay_too_little(outcome_run: OutcomeRun) -> None:
-    await outcome_run.pay(base_units=BELOW_COST_BASE_UNITS)
 
 
 async def pay_too_late(outcome_run: OutcomeRun) -> None:
@@ -189,20 +178,20 @@ async def reorg_deposit(outcome_run: OutcomeRun) -> None:
         await outcome_run.other.node.call("eth_sendRawTransaction", raw)
 
 
-def _shows_input(swap: Json) -> bool:
+def _shows_input(swap: Swap) -> bool:
     return any(one["type"] == "input" for one in swap["transactions"])
 
 
 USER_ACTIONS: Mapping[Outcome, Callable[[OutcomeRun], Awaitable[None]]] = {
-    Outcome.COMPLETED: pay_in_full,
+    Outcome.COMPLETED: OutcomeRun.pay,
     Outcome.EXPIRED: pay_nothing,
-    Outcome.PARTIAL: pay_part,
-    Outcome.OVER: pay_too_much,
+    Outcome.PARTIAL: partial(OutcomeRun.pay, percent=PARTIAL_PERCENT),
+    Outcome.OVER: partial(OutcomeRun.pay, percent=OVER_PERCENT),
     Outcome.LATE: pay_too_late,
     Outcome.REORGED: reorg_deposit,
-    Outcome.PAYOUT_FAILS: pay_in_full,
-    Outcome.REFUND_BELOW_COST: pay_too_little,
+    Outcome.PAYOUT_FAILS: OutcomeRun.pay,
+    Outcome.REFUND_BELOW_COST: partial(OutcomeRun.pay, base_units=BELOW_COST_BASE_UNITS),
     Outcome.GASLESS_EXPIRED: sign_too_late,
-    Outcome.SLOW: pay_in_full,
-    Outcome.WEBHOOK_FAILS: pay_in_full,
+    Outcome.SLOW: OutcomeRun.pay,
+    Outcome.WEBHOOK_FAILS: OutcomeRun.pay,
 }
