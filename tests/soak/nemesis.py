@@ -17,7 +17,7 @@ import httpx
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 
 from swap_runtime.messaging.topics import ensure_topics
-from swap_stack.daemon import Part
+from swap_stack.infrastructure import Part
 from swap_stack.processes import Registry, is_alive, send
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-import orjson
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 from eth_utils.address import to_checksum_address
 
@@ -16,12 +15,11 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.messaging.topics import ensure_topics
 from swap_runtime.postgres.migrate import migrate
 from swap_stack.catalogue import (
-    PRICES,
     RunningChain,
     make_catalogue,
     measured_gas,
     write_catalogue,
-    write_text,
+    write_first_prices,
 )
 from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.database import show_to_auditor
@@ -71,9 +69,7 @@ async def prepare_chains(ports: HostPorts) -> None:
         # The first ended the other chains' preparation.
         raise failed.exceptions[0] from None
     chains = tuple(task.result() for task in tasks)
-    if not STACK.prices_file.exists():
-        # Whoever changed a price by hand keeps it.
-        write_text(STACK.prices_file, orjson.dumps(PRICES).decode())
+    write_first_prices(STACK.prices_file)
     write_catalogue(STACK.catalogue_file, make_catalogue(chains, keys, measured_gas(APP)))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import orjson
 import yaml
 
 from swap_stack.contracts import TOKENS, Deployment, DevelopmentToken
-from swap_stack.files import PRIVATE, read_json
+from swap_stack.files import read_json, write_private
 from swap_stack.keys import DevelopmentKeys
 from swap_stack.logos import network_logo, token_logo
 from swap_stack.parts.anvil import DevelopmentChain
@@ -174,12 +174,11 @@ def _worth(symbol: str, decimals: int, usd: int) -> int:
 
 def write_catalogue(path: Path, catalogue: Mapping[str, Any]) -> None:
     text = yaml.safe_dump(dict(catalogue), sort_keys=False, allow_unicode=True)
-    write_text(path, "# Made by the local stack; docs/catalogue.md explains each member.\n" + text)
+    explained = "# Made by the local stack; docs/catalogue.md explains each member.\n" + text
+    write_private(path, explained.encode())
 
 
-def write_text(path: Path, text: str) -> None:
-    """Put a file in place whole: services read it again whenever it changes."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text)
-    fresh.chmod(PRIVATE)
-    fresh.replace(path)
+def write_first_prices(path: Path) -> None:
+    """Write the prices, where there are none: one that was changed by hand stays."""
+    if not path.exists():
+        write_private(path, orjson.dumps(PRICES))

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from swap_stack.places import Places
 from swap_stack.processes import Registry, end, is_alive, record_of
@@ -19,25 +18,6 @@ PROBE_SECONDS = 0.02
 
 class StackError(RuntimeError):
     """Something the person who started the stack must know; the text says what to do."""
-
-
-class Part(Protocol):
-    """One piece of infrastructure."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def start(self) -> None:
-        """Start the part; it may still be getting ready."""
-
-    async def ready(self) -> None:
-        """Return once the part answers.
-
-        :raises StackError: when it ended or took too long, with the last lines of its log.
-        """
-
-    async def stop(self) -> None:
-        """End the part; its data stays."""
 
 
 class Daemon:
@@ -58,6 +38,10 @@ class Daemon:
         return self.is_running()
 
     async def ready(self) -> None:
+        """Return once the part answers.
+
+        :raises StackError: when it ended or took too long, with the last lines of its log.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.ready_seconds
         while not await self.probe():
@@ -70,6 +54,7 @@ class Daemon:
             await asyncio.sleep(PROBE_SECONDS)
 
     async def stop(self) -> None:
+        """End the part; its data stays."""
         for record in self.registry.list_records():
             if record.name == self.name:
                 await end(record)

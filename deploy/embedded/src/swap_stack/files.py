@@ -1,4 +1,4 @@
-"""Small JSON files that several processes read and change."""
+"""Small files that several processes read and change."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ def read_json(path: Path) -> Any:
         return None
 
 
-def write_json(path: Path, value: object) -> None:
-    """Put the file in place whole, readable by its owner alone."""
+def write_private(path: Path, content: bytes) -> None:
+    """Put the file in place whole, because others may read it now; its owner alone may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as file:
-        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        file.write(content)
     fresh.replace(path)
+
+
+def write_json(path: Path, value: object) -> None:
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    write_private(path, orjson.dumps(value, option=options))
 
 
 def change_json(path: Path, change: Callable[[Any], object]) -> None:

@@ -20,6 +20,9 @@ from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
 
+# Each starts with `start`, and may still be getting ready then.
+Part = Postgres | Valkey | Kafka | EmbeddedBroker | Anvil
+
 
 @dataclass(frozen=True, slots=True)
 class Infrastructure:

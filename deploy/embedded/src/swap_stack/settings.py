@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,25 @@ def describe_client(kafka: KafkaSettings) -> dict[str, str]:
     }
 
 
+def secret_settings(secrets: Secrets) -> dict[str, dict[str, str]]:
+    """Return the secrets that one service alone has, by its name."""
+    signer = key_of(secrets.signer_key)
+    return {
+        "api": {
+            "SWAP_API__NOTIFIER_TOKEN": secrets.api_token,
+            "SWAP_API__KEY_PEPPER": secrets.key_pepper,
+            "SWAP_API__PAY_LINK_KEYS": _json([secrets.pay_link_key]),
+        },
+        "notifier": {"SWAP_NOTIFIER__SECRET_KEYS": _json([secrets.webhook_key])},
+        "dashboard": {"SWAP_DASHBOARD__SECRET_KEYS": _json([secrets.dashboard_key])},
+        "settler": {"SWAP_SETTLER__SIGNER_KEYS": _json({signer.address: signer.private_key})},
+    }
+
+
+def _json(value: Sequence[str] | Mapping[str, str]) -> str:
+    return orjson.dumps(value).decode()
+
+
 def make_settings(
     *,
     places: Places,
@@ -51,7 +71,7 @@ def make_settings(
 
     :param bench_url: where the sandbox answers the dashboard.
     """
-    signer = key_of(secrets.signer_key)
+    of_each = secret_settings(secrets).values()
     return {
         **own_settings(ports, database_urls),
         **parts.broker_choice.settings,
@@ -61,19 +81,14 @@ def make_settings(
         "SWAP_API__QUOTER_URL": ports.public_url("quoter"),
         "SWAP_API__NOTIFIER_URL": ports.internal_url("notifier"),
         "SWAP_SETTLER__QUOTER_URL": ports.public_url("quoter"),
-        "SWAP_API__NOTIFIER_TOKEN": secrets.api_token,
-        "SWAP_API__KEY_PEPPER": secrets.key_pepper,
-        "SWAP_API__PAY_LINK_KEYS": orjson.dumps([secrets.pay_link_key]).decode(),
+        **{name: value for settings in of_each for name, value in settings.items()},
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
         "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
-        "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
-        "SWAP_NOTIFIER__SECRET_KEYS": orjson.dumps([secrets.webhook_key]).decode(),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
         "SWAP_DASHBOARD__PUBLIC_URL": ports.public_url("dashboard"),
         "SWAP_API__PAY_PAGE_URL": f"{ports.public_url('dashboard')}/pay",
         "SWAP_DASHBOARD__API_URL": ports.public_url("api"),
         "SWAP_DASHBOARD__BENCH_URL": bench_url,
-        "SWAP_DASHBOARD__SECRET_KEYS": orjson.dumps([secrets.dashboard_key]).decode(),
         "SWAP_SETTLER__INVARIANT_QUERIES": str(places.root / QUERIES),
         "SWAP_CONSOLE__PUBLIC_URL": ports.public_url("console"),
         **{f"SWAP_CONSOLE__{name.upper()}_URL": ports.internal_url(name) for name in SERVICES},

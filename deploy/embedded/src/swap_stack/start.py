@@ -9,22 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 from eth_utils.address import to_checksum_address
 
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.messaging.topics import ensure_topics
 from swap_stack.account import describe_account, make_account
 from swap_stack.catalogue import (
-    PRICES,
     RunningChain,
     make_catalogue,
     measured_gas,
     write_catalogue,
-    write_text,
+    write_first_prices,
 )
 from swap_stack.contracts import deploy_and_fund, find_deployment
-from swap_stack.daemon import Part, StackError
+from swap_stack.daemon import StackError
 from swap_stack.database import (
     DATABASE,
     final_blocks,
@@ -34,7 +32,7 @@ from swap_stack.database import (
     show_to_auditor,
 )
 from swap_stack.files import read_json
-from swap_stack.infrastructure import Infrastructure, require_nothing_final_lost
+from swap_stack.infrastructure import Infrastructure, Part, require_nothing_final_lost
 from swap_stack.keys import development_keys, load_or_make
 from swap_stack.launch import Supervisor, wait_until_ready
 from swap_stack.liquidity import wait_until_quoted
@@ -150,9 +148,7 @@ class Start:
 
     def _write_catalogue(self, chains: tuple[RunningChain, ...]) -> Path:
         """Return the catalogue that the services read."""
-        if not self._places.prices_file.exists():
-            # A price that was changed by hand stays.
-            write_text(self._places.prices_file, orjson.dumps(PRICES).decode())
+        write_first_prices(self._places.prices_file)
         gas = measured_gas(self._places.root)
         write_catalogue(self._places.catalogue_file, make_catalogue(chains, self._keys, gas))
         if self._options.catalogue is None:
