@@ -91,6 +91,7 @@ async def _receive(settings: Settings, bench: Bench, refuses: Refusals) -> AsgiS
 
 def main() -> None:
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # a line per request otherwise
     try:
         asyncio.run(run(Settings.from_environment()))
     except NotASandbox as error:
