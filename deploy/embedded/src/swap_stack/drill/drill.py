@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import aiohttp
-
 from swap_stack.daemon import StackError
 from swap_stack.down import SUPERVISOR, down
 from swap_stack.drill.backup import dump, restore
 from swap_stack.drill.payments import count_of, read_payments, refuels_of
-from swap_stack.drill.recovery import RecoveryStatus, Settler
+from swap_stack.drill.recovery import RecoveryStatus, until_ended
 from swap_stack.drill.swaps import FORGOTTEN, NEW, PAID_OUT, SENT_BACK, UNPAID
 from swap_stack.options import Options
+from swap_stack.partners import Operator
 from swap_stack.places import Places
 from swap_stack.processes import Registry, end
 from swap_stack.report import Report
@@ -78,7 +77,7 @@ async def run_drill(
     :param file: where the backup goes.
     :raises StackError: when something does not happen in time.
     """
-    async with aiohttp.ClientSession() as session, open_swaps(stack) as swaps:
+    async with open_swaps(stack) as swaps:
         for planned in (PAID_OUT, SENT_BACK, UNPAID):
             await swaps.create(planned)
             print_step("created", f"{swaps.id_of(planned)}, {planned.name}")
@@ -90,15 +89,15 @@ async def run_drill(
         for planned in (PAID_OUT, FORGOTTEN, SENT_BACK):
             print_step(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
         before = await read_payments(stack)
-        settler = Settler(stack, session)
+        operator = Operator.of_stack(stack)
         async with stopped():
             await restore(stack["postgres"]["url"], file)
             print_step("restored", f"the database has forgotten {before.total()} payments")
             ending = asyncio.create_task(
-                settler.until_ended(lambda line: print_step("recovery", line))
+                until_ended(operator, lambda line: print_step("recovery", line))
             )
         try:
-            return await _after(stack, swaps, settler, ending, print_step)
+            return await _after(stack, swaps, operator, ending, print_step)
         finally:
             ending.cancel()
 
@@ -106,7 +105,7 @@ async def run_drill(
 async def _after(
     stack: Mapping[str, Any],
     swaps: Swaps,
-    settler: Settler,
+    operator: Operator,
     ending: asyncio.Task[RecoveryStatus],
     print_step: PrintStep,
 ) -> DrillResult:
@@ -129,7 +128,9 @@ async def _after(
     # A refuel is ordered by its output, and explained after it.
     for one in sorted(status["forgotten"], key=lambda one: one["kind"] != "output"):
         if one["swap_id"] == swaps.id_of(PAID_OUT):
-            await settler.explain(one["network"], one["transaction_hash"])
+            transaction = (one["network"], one["transaction_hash"])
+            reason = "it was made before the restore"
+            operator.run("payouts", "explain", *transaction, "--reason", reason)
             print_step("explained", f"{one['kind']} of {one['swap_id']}, by its transaction")
     planned_ones = (PAID_OUT, SENT_BACK, UNPAID, FORGOTTEN, NEW)
     await swaps.follow(PAID_OUT)

@@ -6,71 +6,39 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import aiohttp
-
 from swap_stack.daemon import StackError
+from swap_stack.partners import Operator
 
 PATIENCE_SECONDS: Final = 180.0
 POLL_SECONDS: Final = 0.3
 RecoveryStatus = Mapping[str, Any]
 
 
-class Settler:
-    """The operators' port of the settler."""
+async def until_ended(operator: Operator, print_step: Callable[[str], None]) -> RecoveryStatus:
+    """Tell each change of what is proven, and return what is shown in the end.
 
-    def __init__(self, stack: Mapping[str, Any], session: aiohttp.ClientSession) -> None:
-        [url] = [row["internal_url"] for row in stack["services"] if row["name"] == "settler"]
-        self._url = f"{url}/admin"
-        self._headers = {"Authorization": f"Bearer {stack['operator']['token']}"}
-        self._session = session
+    :raises StackError: when it does not end by itself in time.
+    """
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    before = ""
+    while asyncio.get_running_loop().time() < deadline:
+        status = _read_status(operator)
+        if status is not None and (now := describe(status)) != before:
+            print_step(now)
+            before = now
+        if status is not None and status["recoveries"][0]["state"] == "ended":
+            return status
+        await asyncio.sleep(POLL_SECONDS)
+    raise StackError(f"the recovery has not ended: {before or 'none began'}")
 
-    async def recovery(self) -> RecoveryStatus:
-        """Return what `swapctl recovery status` shows."""
-        status: RecoveryStatus = await self._request("GET", "/recovery")
-        return status
 
-    async def until_ended(self, print_step: Callable[[str], None]) -> RecoveryStatus:
-        """Tell each change of what is proven, and return what is shown in the end.
-
-        :raises StackError: when it does not end by itself in time.
-        """
-        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
-        before = ""
-        while asyncio.get_running_loop().time() < deadline:
-            status = await self._read_status()
-            if status is not None and (now := describe(status)) != before:
-                print_step(now)
-                before = now
-            if status is not None and status["recoveries"][0]["state"] == "ended":
-                return status
-            await asyncio.sleep(POLL_SECONDS)
-        raise StackError(f"the recovery has not ended: {before or 'none began'}")
-
-    async def _read_status(self) -> RecoveryStatus | None:
-        """Return nothing while the settler is away, or knows of no recovery."""
-        try:
-            status = await self.recovery()
-        except (StackError, aiohttp.ClientError, OSError, TimeoutError, ValueError):
-            return None
-        return status if status["recoveries"] else None
-
-    async def explain(self, network: str, transaction_hash: str) -> None:
-        """Do what `swapctl payouts explain` does, once the settler can prove it."""
-        body = {
-            "network": network,
-            "transaction_hash": transaction_hash,
-            "reason": "it was made before the restore",
-        }
-        await self._request("POST", "/payouts/explain", json=body)
-
-    async def _request(self, method: str, path: str, **options: Any) -> Any:
-        async with self._session.request(
-            method, self._url + path, headers=self._headers, **options
-        ) as answer:
-            body = await answer.json()
-            if not answer.ok:
-                raise StackError(f"{method} {path}: {body}")
-            return body
+def _read_status(operator: Operator) -> RecoveryStatus | None:
+    """Return nothing while the settler is away, or knows of no recovery."""
+    try:
+        status: RecoveryStatus = operator.run("recovery", "status")
+    except StackError:
+        return None
+    return status if status["recoveries"] else None
 
 
 def describe(status: RecoveryStatus) -> str:

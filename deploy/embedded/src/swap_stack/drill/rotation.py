@@ -16,6 +16,7 @@ import psycopg
 import yaml
 from psycopg import sql
 
+from swap_sdk import AsyncClient
 from swap_stack.daemon import StackError
 from swap_stack.demo.journeys import NATIVE_TO_NATIVE
 from swap_stack.deploying import mined
@@ -26,6 +27,7 @@ from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import DevelopmentKey, Secrets, development_keys, key_of, load_or_make
 from swap_stack.node import Node
 from swap_stack.options import Options
+from swap_stack.partners import Operator
 from swap_stack.parts.kafka import Kafka, unavailable_reason
 from swap_stack.places import Places
 from swap_stack.ports import PortsInUse
@@ -125,6 +127,7 @@ class Rotations:
             await self._set(role, **{variable: new})
 
     async def rotate_signer(self) -> None:
+        operator = Operator.of_stack(self._stack)
         old, new = key_of(self._made.signer_key), key_of("0x" + secrets.token_hex(32))
         await self._change_operators("addOperator(address)", new)
         for network in self._stack["networks"]:
@@ -139,7 +142,7 @@ class Rotations:
         )
 
         async def has_nothing_open() -> bool:
-            rows = (await self._admin("settler", "/signers"))["signers"]
+            rows = operator.run("signer", "list")
             return not any(row["open_slots"] for row in rows if row["address"] == old.address)
 
         await self._until(has_nothing_open, "the old signer has nothing in flight")
@@ -190,14 +193,11 @@ class Rotations:
     async def _use_key(self) -> None:
         """Ask with each partner's key: it is hashed anew when it is used.
 
-        :raises StackError: when one does not open any more.
+        :raises SwapError: when one does not open any more.
         """
         for partner in self._stack["partners"]:
-            headers = {"X-SVC-APIKEY": partner["api_key"]}
-            url = f"{self._stack['gateway']['url']}/api/v2/networks"
-            async with self._session.get(url, headers=headers) as answer:
-                if not answer.ok:
-                    raise StackError(f"the key of {partner['name']} is {answer.status}")
+            async with AsyncClient(self._stack["gateway"]["url"], partner["api_key"]) as client:
+                await client.networks()
 
     async def _all_are_sealed_anew(self) -> bool:
         async with self._session.get(f"{self._urls['notifier']}/metrics") as answer:
@@ -205,13 +205,6 @@ class Rotations:
         values = dict(line.rsplit(" ", 1) for line in lines if line.startswith("swap_notifier_sec"))
         others = [float(n) for name, n in values.items() if "otherwise" in name or "clear" in name]
         return bool(values) and not any(others)
-
-    async def _admin(self, service: str, path: str) -> Any:
-        headers = {"Authorization": f"Bearer {self._stack['operator']['token']}"}
-        async with self._session.get(
-            f"{self._urls[service]}/admin{path}", headers=headers
-        ) as answer:
-            return await answer.json()
 
     async def _until(self, is_so: Callable[[], Awaitable[bool]], what: str) -> None:
         deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
