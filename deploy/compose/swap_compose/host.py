@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from swap_stack.liquidity import wait_until_quoted
 from swap_stack.operators import describe_operators
 from swap_stack.services import SERVICES
 from swap_stack.stack_file import VERSION, describe_network
+from swap_stack.waiting import last_problem, readiness_problem
 
 STACK_FILE = HOST / "stack.json"
 WEBHOOKS = HOST / "webhooks"
@@ -139,21 +141,12 @@ def describe(
 
 
 async def _wait_until_ready(service: str) -> None:
-    url = f"{InsidePorts.all().internal_url(service)}/readyz"
-    deadline = asyncio.get_running_loop().time() + READY_SECONDS
+    url = InsidePorts.all().internal_url(service)
     async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
-        while problems := await _problems(session, url):
-            if asyncio.get_running_loop().time() > deadline:
-                raise StackError(f"{service} is not ready: {problems}")
-            await asyncio.sleep(POLL_SECONDS)
-
-
-async def _problems(session: aiohttp.ClientSession, url: str) -> str | None:
-    try:
-        async with session.get(url) as answer:
-            return None if answer.ok else await answer.text()
-    except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        return repr(error)
+        find_problem = partial(readiness_problem, session, url)
+        problem = await last_problem(find_problem, within=READY_SECONDS, every=POLL_SECONDS)
+    if problem:
+        raise StackError(f"{service} is not ready: {problem}")
 
 
 def _give_to_checkout_owner(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
 
 import aiohttp
 
@@ -15,6 +14,7 @@ from swap_stack.places import Places
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.services import ServicePorts, ServiceProcess, SupervisorPlan
+from swap_stack.waiting import last_problem, readiness_problem
 
 READY_SECONDS = 60.0
 POLL_SECONDS = 0.1
@@ -59,32 +59,19 @@ async def wait_until_ready(
 
 
 async def _wait_for(service: ServiceProcess, ports: ServicePorts, supervisor: Supervisor) -> None:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + READY_SECONDS
-    problems: Mapping[str, str] | None = None
     async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
-        while True:
-            problems = await _problems(session, ports.internal_url(service.name))
-            if problems is not None and not problems:
-                return
-            await supervisor.require_running()
-            if loop.time() > deadline:
-                reasons = ", ".join(f"{name}: {what}" for name, what in (problems or {}).items())
-                raise StackError(
-                    f"{service.name} is not ready after {READY_SECONDS:.0f} s"
-                    f" ({reasons or 'it does not answer'}).\n{_end_of(service)}"
-                )
-            await asyncio.sleep(POLL_SECONDS)
 
+        async def find_problem() -> str | None:
+            problem = await readiness_problem(session, ports.internal_url(service.name))
+            if problem:
+                await supervisor.require_running()
+            return problem
 
-async def _problems(session: aiohttp.ClientSession, url: str) -> Mapping[str, str] | None:
-    """Return what a service lacks, or None where it does not answer."""
-    try:
-        async with session.get(f"{url}/readyz") as answer:
-            readiness: Mapping[str, Mapping[str, str]] = await answer.json()
-    except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
-        return None
-    return readiness["problems"]
+        if problem := await last_problem(find_problem, within=READY_SECONDS, every=POLL_SECONDS):
+            raise StackError(
+                f"{service.name} is not ready after {READY_SECONDS:.0f} s ({problem}).\n"
+                f"{_end_of(service)}"
+            )
 
 
 def _end_of(service: ServiceProcess) -> str:

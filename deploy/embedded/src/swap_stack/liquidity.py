@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import aiohttp
 
 from swap_stack.daemon import StackError
+from swap_stack.waiting import last_problem
 
 READY_SECONDS = 60.0
 POLL_SECONDS = 0.1
@@ -21,8 +22,6 @@ async def wait_until_quoted(stack: Mapping[str, Any]) -> None:
     :raises StackError: with the last refusal, when there is no quote in a minute.
     """
     networks = stack["networks"]
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + READY_SECONDS
     async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
         for source, destination in zip(networks, [*networks[1:], networks[0]], strict=True):
             for token in destination["tokens"]:
@@ -32,10 +31,10 @@ async def wait_until_quoted(stack: Mapping[str, Any]) -> None:
                     "destination_network": destination["name"],
                     "destination_token": token["symbol"],
                 }
-                while refusal := await _refusal(session, stack, query):
-                    if loop.time() > deadline:
-                        raise StackError(f"{token['symbol']} on {destination['name']}: {refusal}")
-                    await asyncio.sleep(POLL_SECONDS)
+                find_refusal = partial(_refusal, session, stack, query)
+                refusal = await last_problem(find_refusal, within=READY_SECONDS, every=POLL_SECONDS)
+                if refusal:
+                    raise StackError(f"{token['symbol']} on {destination['name']}: {refusal}")
 
 
 async def _refusal(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import aiohttp
@@ -14,6 +16,7 @@ from swap_stack.files import read_json
 from swap_stack.places import Places
 from swap_stack.processes import Registry, end
 from swap_stack.services import ServiceProcess, SupervisorPlan
+from swap_stack.waiting import last_problem, readiness_problem
 
 READY_SECONDS: Final = 90.0
 POLL_SECONDS: Final = 0.1
@@ -87,38 +90,17 @@ class Fleet:
         daemon.spawn(service.command, env=service.env)
 
     async def _until_ready(self, name: str) -> None:
-        deadline = asyncio.get_running_loop().time() + READY_SECONDS
-        problems: Mapping[str, str] | None = None
         async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
-            while problems != {}:
-                if asyncio.get_running_loop().time() > deadline:
-                    log = self._places.shown(self._places.log(self.services[name].key))
-                    raise StackError(f"{name} is not ready ({problems}): {log}")
-                await asyncio.sleep(POLL_SECONDS)
-                problems = await self._problems(session, name)
-
-    async def _problems(
-        self, session: aiohttp.ClientSession, name: str
-    ) -> Mapping[str, str] | None:
-        try:
-            async with session.get(f"{self._urls[name]}/readyz") as answer:
-                readiness: Mapping[str, Mapping[str, str]] = await answer.json()
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
-            return None
-        return readiness["problems"]
+            problem = await last_problem(
+                partial(readiness_problem, session, self._urls[name]),
+                within=READY_SECONDS,
+                every=POLL_SECONDS,
+            )
+        if problem:
+            log = self._places.shown(self._places.log(self.services[name].key))
+            raise StackError(f"{name} is not ready ({problem}): {log}")
 
 
 def with_settings(**settings: str) -> Change:
     """Return a change that sets variables of a service."""
-
-    def change(service: ServiceProcess) -> ServiceProcess:
-        return ServiceProcess(
-            name=service.name,
-            replica=service.replica,
-            command=service.command,
-            env={**service.env, **settings},
-            folder=service.folder,
-            log=service.log,
-        )
-
-    return change
+    return lambda service: replace(service, env={**service.env, **settings})

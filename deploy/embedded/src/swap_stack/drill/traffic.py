@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-import orjson
-
 from swap_sdk import SwapError
 from swap_stack.daemon import StackError
+from swap_stack.demo.deliveries import read_deliveries
 from swap_stack.demo.journeys import NATIVE_TO_NATIVE, TOKEN_TO_TOKEN
 from swap_stack.places import Places
 from swap_stack.swaps import Planned, Swaps
+from swap_stack.waiting import last_problem
 
 PAUSE_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.3
@@ -76,17 +75,17 @@ class Traffic:
         :raises StackError: naming those whose webhook did not come.
         """
         received = places.root / stack["partners"][0]["webhook"]["received"]
-        deadline = asyncio.get_running_loop().time() + WEBHOOK_SECONDS
-        while missing := self._missing(await asyncio.to_thread(received.read_bytes)):
-            if asyncio.get_running_loop().time() > deadline:
-                raise StackError(f"no webhook said how it ended: {', '.join(missing)}")
-            await asyncio.sleep(RETRY_SECONDS)
 
-    def _missing(self, lines: bytes) -> list[str]:
-        bodies = [b64decode(orjson.loads(line)["body"]) for line in lines.splitlines()]
-        completed = [body for body in bodies if b'"completed"' in body]
-        return [
-            planned.name
-            for planned in self.paid
-            if not any(self._swaps.id_of(planned).encode() in body for body in completed)
-        ]
+        async def find_missing() -> str:
+            missing = []
+            for planned in self.paid:
+                deliveries = await asyncio.to_thread(
+                    read_deliveries, received, self._swaps.id_of(planned)
+                )
+                if not any(one.status == "completed" for one in deliveries):
+                    missing.append(planned.name)
+            return ", ".join(missing)
+
+        missing = await last_problem(find_missing, within=WEBHOOK_SECONDS, every=RETRY_SECONDS)
+        if missing:
+            raise StackError(f"no webhook said how it ended: {missing}")
