@@ -29,7 +29,9 @@ WAITING: Final = "user_transfer_pending"
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
 SHOWN_SECONDS = 60.0
-# How long a deposit stays gone: long enough for a client that polls every second.
+# How long a deposit is shown before it is taken back, and how long it stays gone: long enough for a
+# client that polls every second.
+SEEN_SECONDS = 1.5
 GONE_SECONDS = 2.5
 ENDED = ("completed", "failed", "expired", "refunded")
 
@@ -172,6 +174,7 @@ async def reorg_deposit(outcome_run: OutcomeRun) -> None:
         if await outcome_run.counts_at_once():
             logger.info("%s: too small to be taken back: it counts at once", outcome_run.swap_id)
             return
+        await asyncio.sleep(SEEN_SECONDS)
         raw = await outcome_run.other.reorg_out(sent)
         await outcome_run.until(lambda swap: not _shows_input(swap), within=SHOWN_SECONDS)
         await asyncio.sleep(GONE_SECONDS)
