@@ -41,16 +41,23 @@ def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) 
     once something was received there.
     """
     with open_auditor(get_endpoints(context).auditor_url) as auditor:
-        keyed = _keyed(auditor, str(swap_id))
-        if not keyed:
-            raise RequestFailed(f"there are no messages about swap {swap_id}")
-        marks = collect_marks(str(swap_id), keyed)
-        since = min(row.created_at for row in keyed) - BEFORE
-        addresses = [address.encode() for address in marks.deposit_addresses]
-        marks = marks.of_own_addresses(_containing(auditor, addresses, ASSIGNED, since))
-        found = _containing(auditor, marks.search_terms(), ABOUT, since)
-        about = [row for row in found if is_about_swap(row, marks)]
-    show_all(timeline([*keyed, *about]), as_json=as_json, columns=COLUMNS)
+        messages = read_messages(auditor, str(swap_id))
+    if not messages:
+        raise RequestFailed(f"there are no messages about swap {swap_id}")
+    show_all(timeline(messages), as_json=as_json, columns=COLUMNS)
+
+
+def read_messages(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
+    """Return the messages about a swap, in no order."""
+    keyed = _keyed(auditor, swap_id)
+    if not keyed:
+        return []
+    marks = collect_marks(swap_id, keyed)
+    since = min(row.created_at for row in keyed) - BEFORE
+    addresses = [address.encode() for address in marks.deposit_addresses]
+    marks = marks.of_own_addresses(_containing(auditor, addresses, ASSIGNED, since))
+    found = _containing(auditor, marks.search_terms(), ABOUT, since)
+    return [*keyed, *(row for row in found if is_about_swap(row, marks))]
 
 
 def _keyed(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from swap_stack.demo.books import AssetSum
 from swap_stack.demo.follow import Outcome
-from swap_stack.demo.trail import TrailMessage
+from swap_stack.demo.trail import summarize
+from swapctl.message_trail import OutboxMessage
 
 # With the width that each has on a terminal of 80 columns.
 HEADINGS = {
@@ -88,12 +89,12 @@ def show_books(sums: tuple[AssetSum, ...], stack: Mapping[str, Any], console: Co
     console.print(table)
 
 
-def show_trail(trail: tuple[TrailMessage, ...], console: Console) -> None:
+def show_trail(trail: tuple[OutboxMessage, ...], console: Console) -> None:
     """Print a swap's messages topic by topic."""
     first = trail[0].created_at
     for topic in dict.fromkeys(message.topic for message in trail):
         console.print(f"\n[bold]{topic}[/]")
         for message in (message for message in trail if message.topic == topic):
             seconds = (message.created_at - first).total_seconds()
-            line = f"  {seconds:6.2f}s  {message.source:<14} {message.summary}"
+            line = f"  {seconds:6.2f}s  {message.source:<14} {summarize(message)}"
             console.print(line, highlight=False)

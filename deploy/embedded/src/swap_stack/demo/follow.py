@@ -14,13 +14,13 @@ from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
 from swap_stack.demo.journeys import Journey, PaymentTime
 from swap_stack.demo.timeline import Timeline, shortened
-from swap_stack.demo.trail import TrailMessage, read_trail
+from swap_stack.demo.trail import read_trail, summarize
 from swap_stack.report import Report
 from swap_stack.swaps import FINAL, Planned, Swaps, open_swaps
+from swapctl.message_trail import OutboxMessage
 
 PATIENCE_SECONDS = 90.0
 POLL_SECONDS = 0.15
-CLOCK_SLACK = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Outcome:
     swap: PreparedSwap  # as it was read last
     duration: timedelta
     received_base_units: int  # what the destination has on chain
-    trail: tuple[TrailMessage, ...]
+    trail: tuple[OutboxMessage, ...]
     deliveries: tuple[Delivery, ...]
 
     @property
@@ -149,7 +149,7 @@ class Watch:
         self._received = received
         self._started = started
         self._timeline = timeline
-        self.trail: tuple[TrailMessage, ...] = ()
+        self.trail: tuple[OutboxMessage, ...] = ()
         self.deliveries: tuple[Delivery, ...] = ()
         self.ended_at = started
 
@@ -174,11 +174,11 @@ class Watch:
 
     async def _look(self, swap: Swap) -> None:
         now = datetime.now(UTC)
-        self.trail = await read_trail(self._auditor_url, swap["id"], self._started - CLOCK_SLACK)
+        self.trail = await asyncio.to_thread(read_trail, self._auditor_url, swap["id"])
         for message in self.trail:
-            what = f"{message.source} → {message.topic}: {message.summary}"
-            at, key = message.created_at, message.message_id
-            self._timeline.add("message", what, at=at, key=key)
+            what = f"{message.source} → {message.topic}: {summarize(message)}"
+            key = f"{message.source}/{message.id}"
+            self._timeline.add("message", what, at=message.created_at, key=key)
         for sent in swap["transactions"]:
             if sent["transaction_hash"]:
                 what = f"{shortened(sent['transaction_hash'])} {sent['type']} {sent['status']}"
