@@ -14,7 +14,7 @@ ETH: dict[str, Any] = {"network": "A", "token": "0x0", "symbol": "ETH", "decimal
 USDC: dict[str, Any] = {"network": "B", "token": "0x1", "symbol": "USDC", "decimals": 6}
 COIN: dict[str, Any] = {"network": "B", "token": "0x0", "symbol": "POL", "decimals": 18}
 UNITS = Units([ETH, USDC, COIN])
-LEDGER = "#part-6"
+LEDGER = "#part-7"
 UNSET = (
     *("changed_at", "created_at", "expires_at", "closed_at", "quote_expires_at"),
     *("quote_revision", "last_requoted_at", "quote_locked_at", "sequence_number", "match_key"),
@@ -50,6 +50,14 @@ PAYMENT: dict[str, Any] = {
     "ordered_by": None,
     "ordered_because": None,
     "dead_proof": None,
+    **dict.fromkeys(("created_at", "due_at", "block_number", "confirmed_at")),
+}
+ATTEMPT: dict[str, Any] = {
+    "intent_id": "p1",
+    "network": "B",
+    "signer": "0xbb",
+    "nonce": 7,
+    **dict.fromkeys(("transaction_hash", "is_cancel", "signed_at", "first_sent_at", "closed_at")),
 }
 DEPOSIT: dict[str, Any] = {
     "id": "d1",
@@ -98,10 +106,11 @@ def test_output_and_refuel_are_charged_in_the_token_of_the_source(
 ) -> None:
     row = {**PAYMENT, "kind": kind, "network": asset["network"], "token": asset["token"]}
 
-    shown = cells("Payments", intents=[row])
+    amount = cells("Payments", intents=[row])[">Amount"]
+    charge = cells("Charges and times of payments", intents=[row])[">Charged"]
 
-    assert (shown[">Amount"].text.replace(",", ""), shown[">Amount"].unit) == paid
-    assert (shown[">Charged"].text, shown[">Charged"].unit) == charged
+    assert (amount.text.replace(",", ""), amount.unit) == paid
+    assert (charge.text, charge.unit) == charged
 
 
 def test_amounts_lead_to_the_ledger_and_its_postings_nowhere() -> None:
@@ -119,8 +128,22 @@ def test_returned_part_of_a_deposit_is_in_its_own_token() -> None:
     assert (shown[">Goes back"].text, shown[">Goes back"].unit) == ("0.1", "ETH")
 
 
-def test_a_payment_is_worth_dollars() -> None:
-    assert cells("Payments", intents=[PAYMENT])[">Worth"].text == "$3,000.50"
+@pytest.mark.parametrize(("micros", "text"), [(3_000_500_000, "$3,000.50"), (None, NONE)])
+def test_a_payment_is_worth_dollars(micros: int | None, text: str) -> None:
+    row = {**PAYMENT, "usd_micros": micros}
+
+    assert cells("Charges and times of payments", intents=[row])[">Worth"].text == text
+
+
+@pytest.mark.parametrize(
+    ("is_cancel", "purpose"), [(None, NONE), (False, "pays"), (True, "cancels the nonce")]
+)
+def test_a_nonce_has_a_purpose_once_something_is_signed_for_it(
+    is_cancel: bool | None, purpose: str
+) -> None:
+    row = {**ATTEMPT, "is_cancel": is_cancel}
+
+    assert cells("Transactions of payments", attempts=[row])["Purpose"].text == purpose
 
 
 @pytest.mark.parametrize(
@@ -128,8 +151,10 @@ def test_a_payment_is_worth_dollars() -> None:
     [
         ({}, NONE),
         ({"failures": 2}, "2 failed"),
-        ({"ordered_by": "ann", "ordered_because": "her wallet"}, "ann: her wallet"),
-        ({"dead_proof": {"nonce": 7}}, '{"nonce": 7}'),
+        (
+            {"ordered_by": "ann", "ordered_because": "her wallet", "dead_proof": {"nonce": 7}},
+            'ordered by ann: her wallet; proof: {"nonce": 7}',
+        ),
     ],
 )
 def test_note_says_what_explains_a_payment(values: dict[str, Any], note: str) -> None:

@@ -41,14 +41,20 @@ SETTLER: Final = ServiceName.SETTLER
 DEPOSIT_TONES: Final = {
     "seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"
 }  # fmt: skip
-LEDGER_PART: Final = "#part-6"  # the postings that amounts are made of, on the same page
+LEDGER_PART: Final = "#part-7"  # the postings that amounts are made of, on the same page
 CHANGES: Final = ("When", "From", "To", "Cause")
 DEPOSITS: Final = ("Deposit", "State", ">Amount", ">Goes back", "From", "Transaction", "Mined")
-PAYMENTS: Final = ("Kind", "State", ">Amount", ">Charged", ">Worth", "To", "Transaction", "Note")
-ATTEMPTS: Final = ("Payment", "Signer", ">Nonce", "Transaction", "Purpose", "Sent", "Closed")
+PAYMENTS: Final = (
+    "Payment", "Kind", "State", "Network", ">Amount", "To", "Transaction", "Note"
+)  # fmt: skip
+COSTS: Final = ("Payment", ">Charged", ">Worth", "Created", "Due", ">Block", "Final")
+ATTEMPTS: Final = (
+    "Payment", "Signer", ">Nonce", "Transaction", "Purpose", "Signed", "Sent", "Closed"
+)  # fmt: skip
 LEDGER: Final = ("When", "Entry", ">Block", "Account", "Network", ">Amount", "Deposit")
 BALANCES: Final = ("Account", "Network", ">Balance", "Deposit")
 ELSEWHERE: Final = ("When", "Outcome", ">Amount", "To", "Transaction", "Explained by", "Because")
+PURPOSES: Final = {True: "cancels the nonce", False: "pays"}  # none before it is signed
 # Payments that the swap is charged for in its source token.
 PAID_AT_DESTINATION: Final = ("output", "refuel")
 
@@ -124,7 +130,7 @@ async def _find_queued(api: OperatorApi, id: str) -> Mapping[str, Any] | None:
 def to_parts(
     content: Mapping[str, Any], units: Units, reasons: Mapping[str, str]
 ) -> Sequence[Part]:
-    """Return the parts of a swap's page. Amounts lead to the ledger, which is the sixth.
+    """Return the parts of a swap's page. Amounts lead to the ledger, which is the seventh.
 
     :param reasons: why payments wait for a cap, by their ids.
     """
@@ -132,7 +138,12 @@ def to_parts(
     tables = [
         ("Changes", CHANGES, [_change(one) for one in content["transitions"]]),
         ("Deposits", DEPOSITS, [_deposit(one, units) for one in content["deposits"]]),
-        ("Payments", PAYMENTS, [_payment(one, swap, units, reasons) for one in content["intents"]]),
+        ("Payments", PAYMENTS, [_payment(one, units, reasons) for one in content["intents"]]),
+        (
+            "Charges and times of payments",
+            COSTS,
+            [_cost(one, swap, units) for one in content["intents"]],
+        ),
         ("Transactions of payments", ATTEMPTS, [_attempt(one) for one in content["attempts"]]),
         ("Ledger", LEDGER, [_posting(one, units) for one in content["ledger"]]),
         ("Balances", BALANCES, [_balance(one, units) for one in content["balances"]]),
@@ -228,32 +239,44 @@ def _deposit(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     ]
 
 
-def _payment(
-    one: Mapping[str, Any], swap: Mapping[str, Any], units: Units, reasons: Mapping[str, str]
-) -> Sequence[Cell]:
-    is_charged_at_source = one["kind"] in PAID_AT_DESTINATION
-    charged = {**one, **_side(swap, "source")} if is_charged_at_source else one
+def _payment(one: Mapping[str, Any], units: Units, reasons: Mapping[str, str]) -> Sequence[Cell]:
     return [
+        code(one["id"]),
         plain(label(one["kind"])),
         plain(one["state"]),
+        _network(one["network"]),
         _booked(units, one),
-        _booked(units, charged, "charged_base_units"),
-        number(to_dollars(one["usd_micros"])),
         code(one["to_address"]),
         code(one["transaction_hash"]),
-        _note(one, reasons),
+        _note(one, reasons.get(one["id"])),
     ]
 
 
-def _note(one: Mapping[str, Any], reasons: Mapping[str, str]) -> Cell:
-    """Return what an operator has to know of a payment: why it waits or failed, who ordered it."""
-    if reason := reasons.get(one["id"]):
-        return link(reason, f"/payments/queue/{one['id']}")
-    if one["ordered_by"]:
-        return whole(f"{one['ordered_by']}: {one['ordered_because']}")
-    if one["dead_proof"]:
-        return Cell(json.dumps(one["dead_proof"], ensure_ascii=False), "json")
-    return plain(f"{one['failures']} failed" if one["failures"] else None)
+def _note(one: Mapping[str, Any], reason: str | None) -> Cell:
+    """Return what explains a payment: why it waits, who ordered it, how often and why it failed."""
+    facts = [
+        reason,
+        one["ordered_by"] and f"ordered by {one['ordered_by']}: {one['ordered_because']}",
+        one["failures"] and f"{one['failures']} failed",
+        one["dead_proof"] and f"proof: {json.dumps(one['dead_proof'], ensure_ascii=False)}",
+    ]
+    text = "; ".join(fact for fact in facts if fact)
+    return link(text, f"/payments/queue/{one['id']}") if reason else whole(text)
+
+
+def _cost(one: Mapping[str, Any], swap: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    is_charged_at_source = one["kind"] in PAID_AT_DESTINATION
+    charged = {**one, **_side(swap, "source")} if is_charged_at_source else one
+    micros = one["usd_micros"]  # none where no price was known
+    return [
+        code(one["id"]),
+        _booked(units, charged, "charged_base_units"),
+        number(None if micros is None else to_dollars(micros)),
+        moment(one["created_at"]),
+        moment(one["due_at"]),
+        number(one["block_number"]),
+        moment(one["confirmed_at"]),
+    ]
 
 
 def _attempt(one: Mapping[str, Any]) -> Sequence[Cell]:
@@ -263,7 +286,8 @@ def _attempt(one: Mapping[str, Any]) -> Sequence[Cell]:
         code(one["signer"], where),
         number(one["nonce"]),
         code(one["transaction_hash"]),
-        plain("cancels the nonce" if one["is_cancel"] else "pays"),
+        plain(PURPOSES.get(one["is_cancel"])),
+        moment(one["signed_at"]),
         moment(one["first_sent_at"]),
         moment(one["closed_at"]),
     ]
