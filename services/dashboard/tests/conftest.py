@@ -6,13 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from services.dashboard.tests.shop import Api, Dashboard, an_api
-from swap_runtime.postgres.sql import sql
-from tests.plugins.postgres import Database, PostgresServer, created_database, emptying
+from tests.plugins.postgres import Database, PostgresServer, created_database
 
-TABLES = (
-    "account, membership, session, sign_in_link, sign_in_failure, second_factor, recovery_code, "
-    "pending_sign_in"
-)
 ADDRESS = "http://dashboard.test"
 
 
@@ -34,7 +29,6 @@ def api(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 async def dashboard(database: Database, api: Api) -> AsyncIterator[Dashboard]:
     made = Dashboard(database, api, public_url=ADDRESS)
-    async with made.service.engine.begin() as connection:
-        await connection.execute(sql(emptying(TABLES)))
+    await made.forget_accounts()
     yield made
     await made.close()

@@ -40,7 +40,7 @@ from swap_runtime.process.service import Service
 from swap_runtime.public_catalogue import public_catalogue
 from swap_stack.sandbox.bench import Bench
 from swap_stack.sandbox.settings import Settings as BenchSettings
-from tests.plugins.postgres import Database
+from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import Program, accepts, free_port
 from tests.support import networks, swaps
 from tests.support.serving import served
@@ -48,6 +48,10 @@ from tests.support.serving import served
 OPERATOR: Final = "an operator's token"
 SEALING_KEY: Final = b64encode(b"d" * 32).decode()
 PASSWORD: Final = "correct horse battery"
+ACCOUNT_TABLES: Final = (
+    "account, membership, session, sign_in_link, sign_in_failure, second_factor, recovery_code, "
+    "pending_sign_in"
+)
 QUICK: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 FORM_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
 TREASURY: Final = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
@@ -359,6 +363,11 @@ class Dashboard:
     def browser(self, address: str = "203.0.113.7") -> Browser:
         return Browser(self, address)
 
+    async def forget_accounts(self) -> None:
+        """Forget what other tests left: all have one database, also with times ahead of ours."""
+        async with self.service.engine.begin() as connection:
+            await connection.execute(sql(emptying(ACCOUNT_TABLES)))
+
     async def close(self) -> None:
         await self.http.close()
         if self.bench is not None:
@@ -378,6 +387,7 @@ async def served_dashboard(
     """
     port = port or free_port()
     made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}", **options)
+    await made.forget_accounts()
     async with served(made.parts.site, port):
         yield made
     await made.close()

@@ -16,12 +16,11 @@ import httpx
 import pyotp
 import pytest
 
-from services.dashboard.tests.conftest import ADDRESS, TABLES
+from services.dashboard.tests.conftest import ADDRESS
 from services.dashboard.tests.shop import PASSWORD, Api, Browser, Dashboard
 from swap_dashboard.domain.oidc import OidcRequest, ProviderRefused
 from swap_dashboard.settings import DashboardSettings
-from swap_runtime.postgres.sql import sql
-from tests.plugins.postgres import Database, emptying
+from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
 
 NODE_TOOLS: Final = Path(__file__).parents[4] / "tools/node"
@@ -68,8 +67,7 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 async def dashboard(database: Database, api: Api, issuer: str) -> AsyncIterator[Dashboard]:
     made = Dashboard(database, api, public_url=ADDRESS, oidc_issuer=issuer, **CLIENT)
-    async with made.service.engine.begin() as connection:
-        await connection.execute(sql(emptying(TABLES)))
+    await made.forget_accounts()
     yield made
     await made.close()
     assert made.parts.provider is not None

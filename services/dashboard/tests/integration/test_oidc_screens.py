@@ -10,7 +10,6 @@ from typing import Final
 
 import pytest
 
-from services.dashboard.tests.conftest import TABLES
 from services.dashboard.tests.integration.test_oidc import (
     ADA,
     CLIENT,
@@ -23,8 +22,7 @@ from services.dashboard.tests.integration.test_screens import BROWSER, NO_AXE, N
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import BY_PROVIDER
 from services.dashboard.tests.shop import Api, Dashboard, served_dashboard
-from swap_runtime.postgres.sql import sql
-from tests.plugins.postgres import Database, emptying
+from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, opened
 from tests.support.screens import AXE, show
@@ -71,8 +69,6 @@ async def site(database: Database, api: Api, tmp_path: Path) -> AsyncIterator[Da
     with a_provider(f"{url}/sign-in/provider/callback", tmp_path / "provider.log") as issuer:
         options = {"port": port, "oidc_issuer": issuer, **CLIENT}
         async with served_dashboard(database, api, **options) as made:
-            async with made.service.engine.begin() as connection:
-                await connection.execute(sql(emptying(TABLES)))
             yield made
 
 

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from services.dashboard.tests.conftest import ADDRESS, TABLES
+from services.dashboard.tests.conftest import ADDRESS
 from services.dashboard.tests.integration.test_second_factor import switch_on
 from services.dashboard.tests.screens import (
     APP,
@@ -40,8 +40,7 @@ from services.dashboard.tests.shop import (
     served_dashboard,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.postgres.sql import sql
-from tests.plugins.postgres import Database, emptying
+from tests.plugins.postgres import Database
 from tests.support.browser import Page, find_browser, opened
 from tests.support.fees import Fees
 from tests.support.screens import AXE, NARROW, WIDE, guide_image, look, show, violations
@@ -133,8 +132,6 @@ async def bench_url(api: Api, tmp_path: Path) -> AsyncIterator[str]:
 @pytest.fixture
 async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Site]:
     async with served_dashboard(database, api, bench_url=bench_url, **PROVIDER) as made:
-        async with made.service.engine.begin() as connection:
-            await connection.execute(sql(emptying(TABLES)))
         yield Site(made.public_url, *await _create_data(made, api))
 
 

@@ -16,7 +16,6 @@ import httpx
 import pyotp
 import pytest
 
-from services.dashboard.tests.conftest import TABLES
 from services.dashboard.tests.screens import BY_LINK
 from services.dashboard.tests.shop import (
     PASSWORD,
@@ -32,7 +31,7 @@ from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing, Unreadable
 from tests.plugins.internal_port import internal_port
-from tests.plugins.postgres import Database, emptying
+from tests.plugins.postgres import Database
 from tests.support.browser import Page, find_browser, opened
 from tests.support.screens import AXE, WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
@@ -378,8 +377,6 @@ async def test_the_secret_is_sealed_and_bound_to_its_account(
 @pytest.fixture
 async def site(database: Database, api: Api) -> AsyncIterator[tuple[str, str]]:
     async with served_dashboard(database, api) as made:
-        async with made.service.engine.begin() as connection:
-            await connection.execute(sql(emptying(TABLES)))
         await made.browser().join(api.invite(api.an_organization("Shop"), name=ADA), ADA)
         link = await made.parts.make_sign_in_link(ADA)
         assert link is not None
