@@ -167,7 +167,7 @@ test-fuzz: install  ## Schemathesis against the api with keys of two tenants, fo
 
 sdk: $(SDK)  ## Compile the TypeScript client (sdk/typescript/build)
 
-$(SDK): $(wildcard sdk/typescript/src/index.ts sdk/typescript/src/webhooks.ts sdk/typescript/test/*.ts sdk/typescript/examples/*.ts sdk/typescript/package-lock.json) services/api/src/swap_api/http/openapi.json | install-sdk
+$(SDK): $(wildcard sdk/typescript/package.json sdk/typescript/tsconfig.json sdk/typescript/src/index.ts sdk/typescript/src/webhooks.ts sdk/typescript/test/*.ts sdk/typescript/examples/*.ts sdk/typescript/package-lock.json) services/api/src/swap_api/http/openapi.json | install-sdk
 	cd sdk/typescript && npm run --silent build
 
 test-sdk: install-python install-sdk  ## The clients against the service; the TypeScript one packed and installed, too

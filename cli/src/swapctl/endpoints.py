@@ -62,7 +62,8 @@ class Endpoints:
         for row in self.stack.get("services", ()):
             if row["name"].replace("-", "_") == service and variable not in self.environment:
                 return str(row["internal_url"])
-        return self._required(variable, None, f"the internal address of the {service} service")
+        url = self._required(variable, None, f"the internal address of the {service} service")
+        return url.rstrip("/")
 
     def has_url(self, service: ServiceName) -> bool:
         try:

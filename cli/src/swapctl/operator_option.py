@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-# Of older scripts; it has no effect.
+# Older scripts send it; it has no effect.
 IgnoredBy = Annotated[
     str | None,
     typer.Option("--by", hidden=True, help="Ignored: the token identifies the operator."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -21,9 +21,11 @@ SOURCES: Final = ("api", "settler", "chain_watcher")
 COLUMNS: Final = ("after_ms", "from", "topic", "says", "published_after_ms")
 # A deposit may be seen before the swap's first message is committed.
 BEFORE: Final = timedelta(minutes=10)
+EVER: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 KEYED: Final = b"""
-SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox WHERE key = %s
+SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
+WHERE key = %s AND created_at >= %s
 """
 ASSIGNED: Final = ("deposit-target.assigned.v1",)
 ABOUT: Final = (*ASSIGNED, "deposit.changed.v1", "payout.changed.v1", "deposit.hinted.v1")
@@ -47,21 +49,20 @@ def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) 
     show_all(timeline(messages), as_json=as_json, columns=COLUMNS)
 
 
-def read_messages(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
-    """Return the messages about a swap, in no order."""
-    keyed = _keyed(auditor, swap_id)
+def read_messages(auditor: Auditor, swap_id: str, *, since: datetime = EVER) -> list[OutboxMessage]:
+    """Return the messages about a swap, in no order.
+
+    :param since: before its first message; older parts of the outboxes are not read.
+    """
+    keyed = _outboxes(auditor, KEYED, [swap_id.encode(), since])
     if not keyed:
         return []
     marks = collect_marks(swap_id, keyed)
-    since = min(row.created_at for row in keyed) - BEFORE
+    first = min(row.created_at for row in keyed) - BEFORE
     addresses = [address.encode() for address in marks.deposit_addresses]
-    marks = marks.of_own_addresses(_containing(auditor, addresses, ASSIGNED, since))
-    found = _containing(auditor, marks.search_terms(), ABOUT, since)
+    marks = marks.of_own_addresses(_containing(auditor, addresses, ASSIGNED, first))
+    found = _containing(auditor, marks.search_terms(), ABOUT, first)
     return [*keyed, *(row for row in found if is_about_swap(row, marks))]
-
-
-def _keyed(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
-    return _outboxes(auditor, KEYED, [swap_id.encode()])
 
 
 def _containing(

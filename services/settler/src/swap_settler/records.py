@@ -5,16 +5,20 @@ A list names the place of each row by its columns `after…`: the query of the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
-Facts = TypeVar("Facts")
+Made = TypeVar("Made")
 Record = Mapping[str, object]
-Place = tuple[datetime, UUID]  # of a row in a list by time
+ListPlace = tuple[datetime, UUID]  # of a row in a list by time
+# Columns of a list's rows that name their place, and are no members of what is shown.
+PLACE_COLUMNS: Final = frozenset(
+    {"after", "after_at", "after_id", "after_address", "after_network"}
+)
 
 
 def to_record(row: Any) -> Record:
@@ -24,17 +28,18 @@ def to_record(row: Any) -> Record:
     return {name: _plain(value) for name, value in row._asdict().items()}
 
 
-def to_facts(kind: type[Facts], row: Any) -> Facts:
+def to_dataclass(kind: type[Made], row: Any, *, without: Collection[str] = ()) -> Made:
     """Return a dataclass of the columns with the names of its fields; amounts are integers.
 
-    Other columns are left out.
+    :param without: the fields that have no column; they keep their defaults.
+    :raises KeyError: when another field has none.
     """
-    found = row._asdict()
-    names = [field.name for field in fields(kind) if field.name in found]  # type: ignore[arg-type]
-    return kind(**{name: _whole(found[name]) for name in names})
+    columns = row._asdict()
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: _whole(columns[name]) for name in names if name not in without})
 
 
-def place_values(after: Place | None) -> dict[str, object]:
+def place_values(after: ListPlace | None) -> dict[str, object]:
     """Return the values of a statement that lists what follows a place; all rows without one."""
     at, id = after or (None, UUID(int=0))
     return {"after_at": at, "after_id": id}
@@ -42,12 +47,12 @@ def place_values(after: Place | None) -> dict[str, object]:
 
 def without_place(record: Record) -> Record:
     """Return what is shown of a row of a list."""
-    return {name: value for name, value in record.items() if not name.startswith("after")}
+    return {name: value for name, value in record.items() if name not in PLACE_COLUMNS}
 
 
 def place_of(record: Record) -> Mapping[str, str]:
     """Return the query that names the place of a row of a list."""
-    return {name: str(value) for name, value in record.items() if name.startswith("after")}
+    return {name: str(value) for name, value in record.items() if name in PLACE_COLUMNS}
 
 
 def _whole(value: object) -> object:

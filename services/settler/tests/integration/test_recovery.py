@@ -43,7 +43,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.records import Place, Record
+from swap_settler.records import ListPlace, Record
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 from tests.support.crashes import Killed
@@ -68,7 +68,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
             await connection.execute(sql("TRUNCATE recovery CASCADE"))
 
 
-def place_of_row(record: Record) -> Place:
+def place_of_row(record: Record) -> ListPlace:
     return datetime.fromisoformat(str(record["after_at"])), UUID(str(record["after_id"]))
 
 

@@ -8,7 +8,9 @@ from decimal import Decimal
 from typing import NamedTuple
 from uuid import UUID
 
-from swap_settler.records import place_of, place_values, to_facts, to_record, without_place
+import pytest
+
+from swap_settler.records import place_of, place_values, to_dataclass, to_record, without_place
 
 AT = datetime(2026, 11, 1, 12, 30, tzinfo=UTC)
 ID = UUID(int=7)
@@ -50,6 +52,13 @@ def test_place_of_a_row_is_the_query_of_the_following_page() -> None:
     assert place_values(None) == {"after_at": None, "after_id": UUID(int=0)}
 
 
-def test_facts_take_the_columns_of_their_fields_with_amounts_as_integers() -> None:
-    assert to_facts(Facts, Row("ETHEREUM", Decimal(5), AT)) == Facts("ETHEREUM", 5)
-    assert to_facts(Facts, Row("ETHEREUM", None, AT)) == Facts("ETHEREUM", None)
+def test_dataclass_has_the_columns_of_its_fields_with_amounts_as_integers() -> None:
+    paid, unpaid = Row("ETHEREUM", Decimal(5), AT), Row("ETHEREUM", None, AT)
+
+    assert to_dataclass(Facts, paid, without=["is_known"]) == Facts("ETHEREUM", 5)
+    assert to_dataclass(Facts, unpaid, without=["is_known"]) == Facts("ETHEREUM", None)
+
+
+def test_field_without_a_column_is_no_default_by_mistake() -> None:
+    with pytest.raises(KeyError, match="is_known"):
+        to_dataclass(Facts, Row("ETHEREUM", Decimal(5), AT))

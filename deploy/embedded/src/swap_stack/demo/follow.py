@@ -21,6 +21,7 @@ from swapctl.message_trail import OutboxMessage
 
 PATIENCE_SECONDS = 90.0
 POLL_SECONDS = 0.15
+CLOCK_SLACK = timedelta(seconds=1)  # the database has a clock of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,8 @@ class Watch:
 
     async def _look(self, swap: Swap) -> None:
         now = datetime.now(UTC)
-        self.trail = await asyncio.to_thread(read_trail, self._auditor_url, swap["id"])
+        since = self._started - CLOCK_SLACK
+        self.trail = await asyncio.to_thread(read_trail, self._auditor_url, swap["id"], since=since)
         for message in self.trail:
             what = f"{message.source} → {message.topic}: {summarize(message)}"
             key = f"{message.source}/{message.id}"

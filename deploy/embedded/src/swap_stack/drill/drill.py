@@ -93,9 +93,9 @@ async def run_drill(
         async with stopped():
             await restore(stack["postgres"]["url"], file)
             print_step("restored", f"the database has forgotten {before.total()} payments")
-            ending = asyncio.create_task(
-                until_ended(operator, lambda line: print_step("recovery", line))
-            )
+        ending = asyncio.create_task(
+            until_ended(operator, lambda line: print_step("recovery", line))
+        )
         try:
             return await _after(stack, swaps, operator, ending, print_step)
         finally:

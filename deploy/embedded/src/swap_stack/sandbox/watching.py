@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from swap_sdk import ApiError, AsyncClient, SwapError
+from swap_sdk import ApiError, AsyncClient, Retries, SwapError
 from swap_stack.sandbox.outcome_runs import WAITING, OutcomeRun
 from swap_stack.sandbox.outcomes import find_outcome
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
@@ -19,6 +19,7 @@ from swap_stack.sandbox.settings import Settings
 LOOK_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 PAGE_SIZE = 100
+ONCE = Retries(attempts_max=1)
 KEY_CLOSED = "API_KEY_FORBIDDEN"
 
 logger = logging.getLogger("sandbox")
@@ -73,7 +74,8 @@ class Sandbox:
 
     def _partner(self, key: str) -> AsyncClient:
         if key not in self._partners:
-            self._partners[key] = AsyncClient(self._settings.gateway, key)
+            # The next look tries again, and an api that is away delays no other key.
+            self._partners[key] = AsyncClient(self._settings.gateway, key, retries=ONCE)
         return self._partners[key]
 
     def _forget_if_closed(self, key: str, refused: ApiError) -> None:
@@ -81,6 +83,7 @@ class Sandbox:
         logger.warning("%s", refused)
         if refused.code == KEY_CLOSED:
             self._settings.joined.forget(key)
+            del self._partners[key]  # plays that are on have it still
 
     async def _look(
         self, partner: AsyncClient, outcome_runs: dict[str, asyncio.Task[None]]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.evm import codec
-from swap_chains.evm.rpc import Node, Request, view
+from swap_chains.evm.rpc import Node, Request, view_request
 from swap_chains.ports import Holding
 
 # A program that returns the balances of the addresses behind it. It is called as if it were to
@@ -83,7 +83,7 @@ async def _one_by_one(
 def _balance(holding: Holding, place: Mapping[str, str]) -> Request:
     if holding.token == codec.ZERO_ADDRESS:
         return Request("eth_getBalance", (holding.account, place))
-    return view(holding.token, codec.encode_balance_of(holding.account), place)
+    return view_request(holding.token, codec.encode_balance_of(holding.account), place)
 
 
 def _units(node: Node, answer: Any) -> int:

@@ -20,7 +20,7 @@ from swap_chains.evm.deposit_addresses import (
     deposit_address,
     encode_address_of,
 )
-from swap_chains.evm.rpc import Node, Request, Rpc, view
+from swap_chains.evm.rpc import Node, Request, Rpc, view_request
 
 # Code that computes these two like the factory computes all of them like it.
 PROBES: Final = (1, codec.SEQUENCE_NUMBER_MAX)
@@ -140,7 +140,7 @@ def _of_derivation(derivation: Derivation) -> list[Question]:
 
 
 async def _wrong(node: Node, questions: list[Question]) -> list[str]:
-    answers = await node.batch([view(to, data) for _, to, data, _ in questions])
+    answers = await node.batch([view_request(to, data) for _, to, data, _ in questions])
     return [
         finding
         for (finding, _, _, expected), answer in zip(questions, answers, strict=True)

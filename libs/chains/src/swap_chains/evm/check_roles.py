@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from swap_chains.errors import ChainMismatch
 from swap_chains.evm import codec
-from swap_chains.evm.rpc import Node, Rpc, view
+from swap_chains.evm.rpc import Node, Rpc, view_request
 
 OWNER: Final = codec.selector("owner()")
 PENDING_OWNER: Final = codec.selector("pendingOwner()")
@@ -114,14 +114,14 @@ def _of_receivers(
 
 async def _words(node: Node, contract: GovernedContract, *calls: bytes) -> list[str | None]:
     """Return the address that each view returns; None for a view that the contract has not."""
-    answers = await node.batch([view(contract.address, call) for call in calls])
+    answers = await node.batch([view_request(contract.address, call) for call in calls])
     return [_address(answer) for answer in answers]
 
 
 async def _addresses(
     node: Node, contract: GovernedContract, call: bytes, findings: list[str]
 ) -> frozenset[str]:
-    [answer] = await node.batch([view(contract.address, call)])
+    [answer] = await node.batch([view_request(contract.address, call)])
     try:
         return frozenset(codec.decode_addresses(codec.from_hex(answer)))
     except ValueError:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from swap_chains.errors import InconsistentAnswer
 from swap_chains.evm import codec
 from swap_chains.evm.gasless import PAUSED
-from swap_chains.evm.rpc import Node, Request, Rpc, view
+from swap_chains.evm.rpc import Node, Request, Rpc, view_request
 
 IS_PAUSED: Final = "it is paused"
 IS_NOT_LISTED: Final = "it does not list the Treasury"
@@ -25,8 +25,8 @@ async def depository_findings(
     """
     questions = [
         Request("eth_chainId"),
-        view(depository, PAUSED),
-        view(depository, codec.encode_is_whitelisted(treasury)),
+        view_request(depository, PAUSED),
+        view_request(depository, codec.encode_is_whitelisted(treasury)),
     ]
 
     async def read(node: Node) -> Sequence[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.evm.codec import WORD, selector, uint_word
-from swap_chains.evm.rpc import Node, Rpc, view
+from swap_chains.evm.rpc import Node, Rpc, view_request
 from swap_domain.catalogue import L1DataFee
 
 UPPER_BOUND: Final = selector("getL1FeeUpperBound(uint256)")
@@ -24,7 +24,7 @@ class L1DataFees:
         """
         :param max_wei: a higher answer of the oracle is refused.
         """
-        self._request = view(oracle, UPPER_BOUND + uint_word(transaction_bytes))
+        self._request = view_request(oracle, UPPER_BOUND + uint_word(transaction_bytes))
         self._rpc = rpc
         self._max_wei = max_wei
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.evm.codec import DECIMALS, WORD, selector
 from swap_chains.evm.provider_agreement import Place, read_at_head_of_two
-from swap_chains.evm.rpc import Node, Rpc, view
+from swap_chains.evm.rpc import Node, Rpc, view_request
 
 ROUND: Final = selector("latestRoundData()")
 ROUND_WORDS: Final = 5  # round, answer, began, answered, round again
@@ -48,7 +48,9 @@ class EvmPriceFeeds:
         addresses = list(dict.fromkeys(aggregators))
 
         async def read(node: Node, place: Place) -> Mapping[str, FeedAnswer]:
-            requests = [view(a, data, place) for a in addresses for data in (ROUND, DECIMALS)]
+            requests = [
+                view_request(a, data, place) for a in addresses for data in (ROUND, DECIMALS)
+            ]
             answers = await node.batch(requests)
             if not all(isinstance(a, str | NodeRefused) for a in answers):
                 raise InconsistentAnswer(node.label, "a call that returns no bytes")

@@ -51,8 +51,8 @@ async def read_from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]
         return await rpc.on_one_node(work)
     reports: list[T] = []
     causes: list[str] = []
-    async with aclosing(_reports(rpc, work, causes)) as coming:
-        async for report in coming:
+    async with aclosing(_reports(rpc, work, causes)) as answers:
+        async for report in answers:
             if report in reports:
                 return report
             reports.append(report)
@@ -140,8 +140,8 @@ async def of_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> Se
         return [await rpc.on_one_node(work)]
     reports: list[T] = []
     causes: list[str] = []
-    async with aclosing(_reports(rpc, work, causes)) as coming:
-        async for report in coming:
+    async with aclosing(_reports(rpc, work, causes)) as answers:
+        async for report in answers:
             reports.append(report)
             if len(reports) == PROVIDERS_MIN:
                 return reports

@@ -171,16 +171,16 @@ class EndpointRoutes:
         return _json({"endpoints": [asdict(endpoint) for endpoint in endpoints]})
 
     async def _read(self, request: Request) -> Response:
-        return _json(asdict(_found(await self._list_sent.endpoint(_endpoint_id(request)))))
+        return _json(asdict(_require(await self._list_sent.endpoint(_endpoint_id(request)))))
 
     async def _choose(self, request: Request) -> Response:
         chosen = _read_form(Events, await request.body())
         changed = await self._choose_events(_endpoint_id(request), **chosen.model_dump())
-        return _json(asdict(_found(changed)))
+        return _json(asdict(_require(changed)))
 
     async def _rotate(self, request: Request) -> Response:
         endpoint_id = _endpoint_id(request)
-        secret = _found(await self._rotate_secret(endpoint_id))
+        secret = _require(await self._rotate_secret(endpoint_id))
         return _json({"id": endpoint_id, "secret": secret})
 
     async def _disable(self, request: Request) -> Response:
@@ -202,7 +202,7 @@ class EndpointRoutes:
         return _json({"id": endpoint_id, **members})
 
     async def _test(self, request: Request) -> Response:
-        message_id = _found(await self._send_test(_endpoint_id(request)))
+        message_id = _require(await self._send_test(_endpoint_id(request)))
         return _json({"message_id": message_id}, status=202)
 
     async def _replay_since(self, request: Request) -> Response:
@@ -211,7 +211,7 @@ class EndpointRoutes:
         number = await self._replay_messages.since(
             endpoint_id, query.since, undelivered_only=query.undelivered_only
         )
-        return _json({"id": endpoint_id, "replayed": _found(number)}, status=202)
+        return _json({"id": endpoint_id, "replayed": _require(number)}, status=202)
 
     async def _messages_of_endpoint(self, request: Request) -> Response:
         query = _read_form(Part, dict(request.query_params))
@@ -224,14 +224,14 @@ class EndpointRoutes:
             delivered_only=query.delivered_only,
             oldest_first=query.oldest_first,
         )
-        return _json(asdict(_found(listed)))
+        return _json(asdict(_require(listed)))
 
     async def _figures(self, request: Request) -> Response:
         query = _read_form(OfApp, dict(request.query_params))
         return _json({"endpoints": await self._list_sent.figures(query.app_id, since=query.since)})
 
     async def _message(self, request: Request) -> Response:
-        return _json(_found(await self._list_sent.message(request.path_params["id"])))
+        return _json(_require(await self._list_sent.message(request.path_params["id"])))
 
     async def _messages_of_swap(self, request: Request) -> Response:
         swap_id = _query_id(request, "swap_id")
@@ -271,7 +271,7 @@ def _answering(route: Handler, missing: str) -> Handler:
     return answered
 
 
-def _found(found: Found | None) -> Found:
+def _require(found: Found | None) -> Found:
     """
     :raises NotThere: when it is nothing.
     """

@@ -37,9 +37,24 @@ class ListSent:
         """Return for each endpoint of an app how many messages got through since then."""
         return await self._messages.count(app_id, since=since)
 
-    async def of_endpoint(self, endpoint_id: UUID, window: Window, **filters: Any) -> Listed | None:
-        """Return a part of what was sent to it; None for an unknown endpoint.
-
-        :param filters: those of `PostgresMessages.list_of_endpoint`.
-        """
-        return await self._messages.list_of_endpoint(endpoint_id, window, **filters)
+    async def of_endpoint(
+        self,
+        endpoint_id: UUID,
+        window: Window,
+        *,
+        since: datetime,
+        until: datetime | None = None,
+        undelivered_only: bool,
+        delivered_only: bool = False,
+        oldest_first: bool = False,
+    ) -> Listed | None:
+        """Return a part of what was sent to it; None for an unknown endpoint."""
+        return await self._messages.list_of_endpoint(
+            endpoint_id,
+            window,
+            since=since,
+            until=until,
+            undelivered_only=undelivered_only,
+            delivered_only=delivered_only,
+            oldest_first=oldest_first,
+        )

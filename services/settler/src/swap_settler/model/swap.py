@@ -242,7 +242,7 @@ class QuoteTerms:
 
     @classmethod
     def of(cls, document: str, *, expires_at: datetime) -> QuoteTerms:
-        """Return the terms of a quote that nothing was decided about yet."""
+        """Return the terms that a quote's document has."""
         quote = json.loads(document)
         return cls(
             document=document,

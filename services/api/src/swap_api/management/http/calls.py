@@ -27,16 +27,16 @@ from swap_api.model.members import Actor
 from swap_contracts.public.errors import ErrorCode
 
 Body = TypeVar("Body", bound=Parameters)
-Sent = TypeVar("Sent")
+CallBody = TypeVar("CallBody")
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[Sent]):
+class Call(Generic[CallBody]):
     """What a use case is given of a request."""
 
     ids: Sequence[UUID]  # of the path: one or none
     context: Context
-    body: Sent
+    body: CallBody
 
     @property
     def id(self) -> UUID:
@@ -49,7 +49,7 @@ class Call(Generic[Sent]):
         return actor_of(self.context)
 
 
-class Changing(TypedDict, total=False):
+class ChangeOptions(TypedDict, total=False):
     """What the endpoint of a change has beside its call."""
 
     scope: Scope
@@ -113,16 +113,16 @@ def order_endpoint(
     call: Callable[[Call[None]], Awaitable[Row]],
     summary: str,
     answers: Any,
-    **changing: Unpack[Changing],
+    **options: Unpack[ChangeOptions],
 ) -> Endpoint:
     """Return the endpoint of a change that needs no body."""
-    is_secret = changing.get("shows_secret", False)
+    is_secret = options.get("shows_secret", False)
 
     async def handle(request: Request, context: Context) -> Response:
         done = await call(Call(_ids(request), context, None))
         return json_response(done, is_secret=is_secret)
 
-    return post_endpoint(path, handle, summary, answers, operation=operation, **changing)
+    return post_endpoint(path, handle, summary, answers, operation=operation, **options)
 
 
 def change_endpoint(
@@ -133,16 +133,16 @@ def change_endpoint(
     answers: Any,
     *,
     body: type[Body],
-    **changing: Unpack[Changing],
+    **options: Unpack[ChangeOptions],
 ) -> Endpoint:
-    is_secret = changing.get("shows_secret", False)
+    is_secret = options.get("shows_secret", False)
 
     async def handle(request: Request, context: Context) -> Response:
         ids = _ids(request)  # first: an id that is none is refused before the body
         changed = await call(Call(ids, context, await read(body, request)))
         return json_response(changed, is_secret=is_secret)
 
-    return post_endpoint(path, handle, summary, answers, body, operation=operation, **changing)
+    return post_endpoint(path, handle, summary, answers, body, operation=operation, **options)
 
 
 def _ids(request: Request) -> Sequence[UUID]:

@@ -24,7 +24,12 @@ from swap_api.management.http.answers import (
     read,
     window_after,
 )
-from swap_api.management.http.calls import Changing, change_endpoint, order_endpoint, read_endpoint
+from swap_api.management.http.calls import (
+    ChangeOptions,
+    change_endpoint,
+    order_endpoint,
+    read_endpoint,
+)
 from swap_api.management.http.parameters import (
     MessagesParameters,
     ReplayBody,
@@ -205,7 +210,11 @@ def webhook_endpoints(webhooks: ManageWebhooks, endpoints: WebhookEndpoints) -> 
 
 
 def _webhook_order(
-    webhooks: ManageWebhooks, what: str, summary: str, answers: Any, **changing: Unpack[Changing]
+    webhooks: ManageWebhooks,
+    what: str,
+    summary: str,
+    answers: Any,
+    **options: Unpack[ChangeOptions],
 ) -> Endpoint:
     return order_endpoint(
         f"{WEBHOOK}/{what}",
@@ -213,5 +222,5 @@ def _webhook_order(
         lambda call: webhooks.order(call.id, what, {}, actor=call.actor),
         summary,
         answers,
-        **changing,
+        **options,
     )

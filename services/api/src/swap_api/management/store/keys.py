@@ -199,10 +199,13 @@ def _values(key: NewKey) -> dict[str, Any]:
     return {**asdict(key), "kind": key.kind.value, "allowed_origins": list(key.allowed_origins)}
 
 
+LOGGED: Final = ("app_id", "kind", "label", "last_four", "expires_at", "allowed_origins")
+
+
 def _log_details(key: NewKey) -> dict[str, Any]:
     """Return the details of a key for the log, without the key."""
     values = _values(key)
-    return {name: values[name] for name in values.keys() - {"id", "hash"}}
+    return {name: values[name] for name in LOGGED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class NamedParties:
             **{
                 field: rules.check(address, network, field=field)
                 for field, address, network in named
-                if address
+                if address is not None
             },
         )
 

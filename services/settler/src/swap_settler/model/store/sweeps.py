@@ -15,7 +15,7 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Holder, LedgerTransaction
 from swap_settler.model.ports import Place
 from swap_settler.model.store.rows import fields_of
-from swap_settler.model.store.table_columns import Columns, replaced
+from swap_settler.model.store.table_columns import Columns, excluded
 from swap_settler.model.treasury import DueSweep, Unbooked
 
 DEPOSIT_ADDRESS_COLUMNS: Final = Columns(
@@ -33,7 +33,7 @@ SWEPT_COLUMNS: Final = Columns("""
     block_time timestamptz, is_quarantined boolean""")
 SAVE_SWEPT: Final = sql(f"""
 {SWEPT_COLUMNS.insert_into("swept AS known")}
-ON CONFLICT (id) DO UPDATE SET {replaced("version, state, block_number, block_hash, block_time")}
+ON CONFLICT (id) DO UPDATE SET {excluded("version, state, block_number, block_hash, block_time")}
 WHERE known.version < excluded.version
 RETURNING id
 """)

@@ -15,7 +15,7 @@ from swap_settler.operator.decide.backlog import (
     OpenSwaps,
     Side,
 )
-from swap_settler.records import Place, Record, place_values, to_facts, to_record
+from swap_settler.records import ListPlace, Record, place_values, to_dataclass, to_record
 
 # Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
 # a join may read all deposits.
@@ -114,7 +114,7 @@ class PostgresBacklogs:
         return await self._backlogs(REFUNDS)
 
     async def list_items(
-        self, kind: BacklogKind, network: str, *, after: Place | None, limit: int
+        self, kind: BacklogKind, network: str, *, after: ListPlace | None, limit: int
     ) -> Sequence[Record]:
         """Return those of one network that wait, the oldest first: a deposit, or a refund before or
         after its payment is ordered. A refund of the main leg has no deposit.
@@ -133,7 +133,7 @@ class PostgresBacklogs:
     async def covers(self) -> Sequence[Cover]:
         """Return what is held and owed of each asset, and what the Treasury had of it."""
         return [
-            to_facts(Cover, row) for row in await read_alone(self._engine, COVERS, self._values)
+            to_dataclass(Cover, row) for row in await read_alone(self._engine, COVERS, self._values)
         ]
 
     async def accounts(

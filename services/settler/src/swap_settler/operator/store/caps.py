@@ -20,7 +20,7 @@ from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.models import CapFacts, OutflowCapTable
 from swap_settler.paying.decide.caps import CapState
-from swap_settler.records import Place, Record, place_values, to_facts
+from swap_settler.records import ListPlace, Record, place_values, to_dataclass
 
 QueuePlace = tuple[datetime, int]  # the longest waiting first
 
@@ -136,10 +136,10 @@ class PostgresCaps:
         self._networks = list(networks)
 
     async def list_caps(self) -> Sequence[CapState]:
-        return [to_facts(CapState, row) for row in await read_alone(self._engine, CAPS)]
+        return [to_dataclass(CapState, row) for row in await read_alone(self._engine, CAPS)]
 
     async def list_counted(
-        self, id: int, *, after: Place | None, limit: int
+        self, id: int, *, after: ListPlace | None, limit: int
     ) -> tuple[CapState, Sequence[Record]] | None:
         """Return a cap with the payments that its spent amount is made of, the newest first.
 
@@ -150,7 +150,7 @@ class PostgresCaps:
         values = {"id": id, **place_values(after), "limit": limit}
         rows = await read_alone(self._engine, COUNTED, values)
         payments = [_counted_payment(row) for row in rows if row.intent_id is not None]
-        return (to_facts(CapState, rows[0]), payments) if rows else None
+        return (to_dataclass(CapState, rows[0]), payments) if rows else None
 
     async def set_cap(
         self,

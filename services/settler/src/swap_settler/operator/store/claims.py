@@ -10,7 +10,7 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator.decide.claims import Claimable
-from swap_settler.records import to_facts
+from swap_settler.records import to_dataclass
 
 CLAIMABLE: Final = sql("""
 SELECT id, network, token, swap_id, deposit_id, -balance AS base_units FROM account
@@ -27,7 +27,7 @@ class PostgresClaimWork(PostgresWork):
     async def claimable(self, id: int) -> Claimable | None:
         """Return a balance that waits for its owner. The lock of its swap or key locks it."""
         row = (await self._connection.execute(CLAIMABLE, {"id": id})).one_or_none()
-        return None if row is None else to_facts(Claimable, row)
+        return None if row is None else to_dataclass(Claimable, row)
 
     async def store_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
         """Keep who ordered a payment, and why, with it. After the flush."""

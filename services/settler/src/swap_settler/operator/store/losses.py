@@ -12,7 +12,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.signer import Stop
 from swap_settler.operator.store.stops import lift_statement
-from swap_settler.records import Place, Record, place_values, to_record
+from swap_settler.records import ListPlace, Record, place_values, to_record
 
 BY: Final = "the loss budget"
 # In millionths of a dollar, at the price of the swap's quote, rounded up. What is mined again after
@@ -96,7 +96,7 @@ class PostgresLosses:
         rows = await read_alone(self._engine, STOPS)
         return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
 
-    async def list_entries(self, *, after: Place | None, limit: int) -> Sequence[Record]:
+    async def list_entries(self, *, after: ListPlace | None, limit: int) -> Sequence[Record]:
         """Return the newest postings first; negative where a loss was found again.
 
         :param after: only what follows this place.

@@ -10,8 +10,9 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.store.claims import PostgresClaimWork
-from swap_settler.records import to_facts
+from swap_settler.records import to_dataclass
 
+PAYMENTS: Final = ("paid_base_units", "is_on_its_way")  # they are read when one is ordered
 FEE: Final = "SELECT id, app_id, network, token, -balance AS base_units FROM account"
 FEES: Final = sql(f"""
 {FEE} WHERE kind = 'partner_fee' AND balance <> 0
@@ -40,12 +41,12 @@ class PostgresFeeWork(PostgresClaimWork):
         :param after: only those behind the fee with this id, by app, network and token.
         """
         rows = await self._connection.execute(FEES, {"after": after, "limit": limit})
-        return [to_facts(PartnerFee, row) for row in rows]
+        return [to_dataclass(PartnerFee, row, without=PAYMENTS) for row in rows]
 
     async def find_fee(self, id: int) -> PartnerFee | None:
         """Return what is owed; None where nothing is. Locks nothing."""
         row = (await self._connection.execute(FIND_FEE, {"id": id})).one_or_none()
-        return None if row is None else to_facts(PartnerFee, row)
+        return None if row is None else to_dataclass(PartnerFee, row, without=PAYMENTS)
 
     async def asset_of_fee(self, id: int) -> AssetKey | None:
         """Return what a partner's fee is in. Locks nothing."""

@@ -12,7 +12,7 @@ from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.rescues import ReturnOrder
-from swap_settler.records import to_facts
+from swap_settler.records import to_dataclass
 
 ADDRESSES: Final = sql("""
 SELECT address, sequence_number FROM deposit_address
@@ -83,12 +83,14 @@ class PostgresRescues:
     ) -> Sequence[UnmatchedDeposit]:
         values = {"network": network, "hash": transaction_hash}
         rows = await read_alone(self._engine, UNMATCHED_DEPOSITS, values)
-        return [to_facts(UnmatchedDeposit, row) for row in rows]
+        return [to_dataclass(UnmatchedDeposit, row) for row in rows]
 
     async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
         """Return what was ordered of a transaction before, oldest first."""
         values = {"network": network, "hash": transaction_hash}
-        return [to_facts(ReturnOrder, r) for r in await read_alone(self._engine, ORDERED, values)]
+        return [
+            to_dataclass(ReturnOrder, r) for r in await read_alone(self._engine, ORDERED, values)
+        ]
 
     async def newest(self, *, before: int | None, limit: int) -> Sequence[ReturnOrder]:
         """Return what was ordered of all transactions, newest first.
@@ -96,7 +98,9 @@ class PostgresRescues:
         :param before: only orders with a lower id.
         """
         values = {"before": before, "limit": limit}
-        return [to_facts(ReturnOrder, r) for r in await read_alone(self._engine, NEWEST, values)]
+        return [
+            to_dataclass(ReturnOrder, r) for r in await read_alone(self._engine, NEWEST, values)
+        ]
 
     async def order(
         self,
@@ -129,6 +133,6 @@ class PostgresRescues:
             await connection.execute(LOCK, {"hash": transaction_hash})
             place = {"network": network, "hash": transaction_hash}
             ordered = await connection.execute(ORDERED, place)
-            require_unchanged([to_facts(ReturnOrder, row) for row in ordered])
+            require_unchanged([to_dataclass(ReturnOrder, row) for row in ordered])
             await connection.execute(ORDER, values)
             await log_order(connection)

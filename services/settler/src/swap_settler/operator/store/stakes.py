@@ -12,7 +12,7 @@ from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.stakes import Amount, CapLimit, CapName
 from swap_settler.operator.store.claims import CLAIMABLE
 from swap_settler.operator.store.partner_fees import FIND_FEE
-from swap_settler.records import to_facts
+from swap_settler.records import to_dataclass
 
 PAYMENT: Final = sql("SELECT network, token, base_units FROM intent WHERE id = :id")
 INVENTORY: Final = sql("SELECT network, token, held_base_units AS base_units FROM inventory")
@@ -40,13 +40,13 @@ class PostgresStakes:
 
     async def inventory(self) -> Sequence[Amount]:
         """Return what the Treasuries hold by the ledger, of all networks."""
-        return [to_facts(Amount, row) for row in await read_alone(self._engine, INVENTORY)]
+        return [to_dataclass(Amount, row) for row in await read_alone(self._engine, INVENTORY)]
 
     async def cap(self, name: CapName) -> CapLimit | None:
         """Return a cap; None when nothing is capped there."""
         row = (await read_alone(self._engine, CAP, asdict(name))).one_or_none()
-        return None if row is None else to_facts(CapLimit, row)
+        return None if row is None else to_dataclass(CapLimit, row)
 
     async def _amount(self, statement: Statement, id: int | UUID) -> Amount | None:
         row = (await read_alone(self._engine, statement, {"id": id})).one_or_none()
-        return None if row is None else to_facts(Amount, row)
+        return None if row is None else to_dataclass(Amount, row)

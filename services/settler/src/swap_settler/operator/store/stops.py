@@ -12,7 +12,7 @@ from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
-from swap_settler.records import to_facts
+from swap_settler.records import to_dataclass
 
 ROUND_TIMEOUT: Final = timedelta(seconds=1)
 BY_THE_WATCHER: Final = "the chain-watcher"
@@ -59,7 +59,7 @@ class PostgresStops:
 
     async def list_stops(self) -> Sequence[Stop]:
         """Return those that are on."""
-        return [to_facts(Stop, row) for row in await read_alone(self._engine, STOPS)]
+        return [to_dataclass(Stop, row) for row in await read_alone(self._engine, STOPS)]
 
     async def list_halts(self) -> Sequence[Stop]:
         """Return the networks that the watcher halted, which stops them as well."""

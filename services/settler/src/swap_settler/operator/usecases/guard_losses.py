@@ -9,7 +9,7 @@ from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Stop
 from swap_settler.operator.store.losses import PostgresLosses
-from swap_settler.records import Place, Record
+from swap_settler.records import ListPlace, Record
 
 
 class GuardLosses:
@@ -75,7 +75,7 @@ class GuardLosses:
             for network, budget in sorted(self._budgets.items())
         ]
 
-    async def entries(self, *, after: Place | None, limit: int) -> Sequence[Record]:
+    async def entries(self, *, after: ListPlace | None, limit: int) -> Sequence[Record]:
         """Return the newest postings of losses, also of those that count no more.
 
         :param after: only what follows this place.

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from swap_runtime.clock import Clock
 from swap_settler.operator import observe
-from swap_settler.records import Place
+from swap_settler.records import ListPlace
 from swap_settler.settling.decide.dwelling import Dwell, Stuck
 from swap_settler.settling.store.dwelling import PostgresDwelling
 
@@ -41,6 +41,6 @@ class ListStuck:
         await self._dwelling.report(Counter(one.network for one in found))
         return found
 
-    async def read_page(self, *, after: Place | None, limit: int) -> Sequence[Stuck]:
+    async def read_page(self, *, after: ListPlace | None, limit: int) -> Sequence[Stuck]:
         """Return the longest ones after a place in the list, and report nothing."""
         return await self._dwelling.stuck(self._dwell.bounds, after=after, limit=limit)

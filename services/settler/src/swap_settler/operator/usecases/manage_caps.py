@@ -14,7 +14,7 @@ from swap_settler.operator import observe
 from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps, QueuePlace
 from swap_settler.paying.decide.caps import CapState
-from swap_settler.records import Place, Record
+from swap_settler.records import ListPlace, Record
 
 NO_CAP: Final = "there is no such cap"
 CAP_CHANGED: Final = "the cap has changed since it was ordered: list the caps, and order it again"
@@ -29,7 +29,7 @@ class ManageCaps:
         return await self._caps.list_caps()
 
     async def list_counted(
-        self, id: int, *, after: Place | None = None, limit: int
+        self, id: int, *, after: ListPlace | None = None, limit: int
     ) -> tuple[CapState, Sequence[Record]] | None:
         """Return a cap with the payments that count under it now; None where it was lifted.
 
@@ -101,7 +101,7 @@ class ManageCaps:
         return await self._caps.find_queued(intent_id)
 
     async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> None:
-        """Let one payment leave although caps are used up; it counts under them.
+        """Let one payment leave although caps have no room for it; it counts under them.
 
         :raises Refused: when it waits for none.
         """

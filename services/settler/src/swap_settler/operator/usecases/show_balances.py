@@ -12,7 +12,7 @@ from swap_settler.operator.decide.backlog import (
     Side,
 )
 from swap_settler.operator.store.backlogs import PostgresBacklogs
-from swap_settler.records import Place, Record
+from swap_settler.records import ListPlace, Record
 
 
 class ShowBalances:
@@ -34,7 +34,7 @@ class ShowBalances:
         return await self._backlogs.accounts(network, token, side, after=after, limit=limit)
 
     async def list_items(
-        self, kind: BacklogKind, network: str, *, after: Place | None, limit: int
+        self, kind: BacklogKind, network: str, *, after: ListPlace | None, limit: int
     ) -> Sequence[Record]:
         """Return the deposits or refunds that wait on a network.
 

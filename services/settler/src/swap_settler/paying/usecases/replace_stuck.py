@@ -64,7 +64,8 @@ class ReplaceStuck:
         crashpoint("settler.after_replacement")
         if stored:
             answers = await self._transactions.broadcast(stored)
-            await self._mark_sent.record_results(self._chain.network, answers)
+            if answers:
+                await self._mark_sent.record_results(self._chain.network, answers)
         return len(stored)
 
     def _blocks_passed(self, lowest: int, head: int) -> int:

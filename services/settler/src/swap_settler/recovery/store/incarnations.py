@@ -9,7 +9,7 @@ from typing import Final
 from swap_runtime.postgres.database import Engine, Transaction, read_alone, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store import holds
-from swap_settler.records import to_facts
+from swap_settler.records import to_dataclass
 from swap_settler.recovery.decide.recovery import Incarnation, Registered
 
 # Another restore discards the proofs of the open recovery.
@@ -68,8 +68,8 @@ class PostgresIncarnations:
         last = found.one_or_none()
         return Registered(
             id=last and last.id,
-            last=last and to_facts(Incarnation, last),
-            now=to_facts(Incarnation, now),
+            last=last and to_dataclass(Incarnation, last),
+            now=to_dataclass(Incarnation, now),
             has_history=now.has_history,
             uncompared=frozenset(last.uncompared) if last else frozenset(),
         )
@@ -120,7 +120,9 @@ class PostgresIncarnations:
         """Whether there is no newer registration, and the server is still the same."""
         await connection.execute(LOCK)
         now = (await connection.execute(NOW)).one()
-        return await self._is_newest(connection, seen) and to_facts(Incarnation, now) == seen.now
+        return (
+            await self._is_newest(connection, seen) and to_dataclass(Incarnation, now) == seen.now
+        )
 
     async def _is_newest(self, connection: Transaction, seen: Registered) -> bool:
         last = (await connection.execute(LAST)).one_or_none()

@@ -17,7 +17,7 @@ from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.store.order_changes import change_by_order
 from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
-from swap_settler.records import Place, Record, place_values, to_facts, to_record
+from swap_settler.records import ListPlace, Record, place_values, to_dataclass, to_record
 from swap_settler.recovery.decide.recovery import (
     Ended,
     Findings,
@@ -107,14 +107,14 @@ class PostgresRecoveries:
     async def list_uncompared(self) -> Sequence[Uncompared]:
         """Return the networks on which older payments are held until two providers answer."""
         rows = await read_alone(self._engine, UNCOMPARED)
-        return [to_facts(Uncompared, row) for row in rows]
+        return [to_dataclass(Uncompared, row) for row in rows]
 
     async def count_held(self) -> int:
         """Return how many payments and refunds wait for its end, or for a retained hold."""
         async with reading(self._engine) as connection:
             return int(await connection.scalar(COUNT_HELD) or 0)
 
-    async def list_held(self, *, after: Place | None, limit: int) -> Sequence[Record]:
+    async def list_held(self, *, after: ListPlace | None, limit: int) -> Sequence[Record]:
         """Return the payments and refunds that wait for it, the oldest first.
 
         :param after: only what follows this place.
@@ -125,7 +125,7 @@ class PostgresRecoveries:
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
         rows = await read_alone(self._engine, UNEXPLAINED)
-        return [to_facts(UnexplainedPayment, row) for row in rows]
+        return [to_dataclass(UnexplainedPayment, row) for row in rows]
 
     async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
         """Return swaps that may still be paid out, or sent back, by id.
@@ -173,7 +173,7 @@ class PostgresRecoveries:
 
     async def retained_holds(self) -> Sequence[RetainedHold]:
         rows = await read_alone(self._engine, proof_statements.RETAINED)
-        return [to_facts(RetainedHold, row) for row in rows]
+        return [to_dataclass(RetainedHold, row) for row in rows]
 
     async def release(self, id: int, *, by: str, reason: str) -> bool:
         """Hold a deposit no longer; False where a payment was made, or it is released."""
@@ -203,7 +203,7 @@ class PostgresRecoveryProofs:
         }
         return Proofs(
             tuple(NetworkProof(n, heads.get(n), number) for n, number in read_to.items()),
-            tuple(to_facts(SignerProof, row) for row in signers),
+            tuple(to_dataclass(SignerProof, row, without=["is_opened"]) for row in signers),
         )
 
     async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:

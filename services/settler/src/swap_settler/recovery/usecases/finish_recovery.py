@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from swap_runtime.errors import Refused
-from swap_settler.records import Place, Record
+from swap_settler.records import ListPlace, Record
 from swap_settler.recovery import observe
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
@@ -51,7 +51,7 @@ class FinishRecovery:
         """Return how many payments and refunds are held."""
         return await self._recoveries.count_held()
 
-    async def list_held(self, *, after: Place | None = None, limit: int) -> Sequence[Record]:
+    async def list_held(self, *, after: ListPlace | None = None, limit: int) -> Sequence[Record]:
         """Return the payments and refunds that are held, the oldest first.
 
         :param after: only what follows this place.

@@ -13,7 +13,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_PAID_EXTERNALLY, MAY_BE_OUT
-from swap_settler.records import Place, place_values
+from swap_settler.records import ListPlace, place_values
 from swap_settler.settling.decide.dwelling import Silences, Stuck
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
@@ -93,7 +93,7 @@ class PostgresDwelling:
         self,
         bounds: Mapping[Status, timedelta],
         *,
-        after: Place | None = None,
+        after: ListPlace | None = None,
         limit: int,
     ) -> Sequence[Stuck]:
         """Return the swaps beyond the bounds of their status, the longest first.
