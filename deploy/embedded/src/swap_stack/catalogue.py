@@ -19,9 +19,9 @@ from swap_stack.parts.anvil import DevelopmentChain
 
 LISTED = "2026-01-01T00:00:00Z"
 GWEI = 10**9
-# Dollars for one whole coin or token; what moves between networks needs no more than that here.
+# Dollars for one whole coin or token. The prices of the development chains do not move.
 PRICES = {"ETH": "3000.00", "POL": "0.45", "USDC": "1", "DAI": "1"}
-# Of this token a deposit of so many dollars takes some blocks more, so that it can be watched.
+# A deposit of this token from so many dollars on waits for more blocks: a user sees it confirmed.
 SLOW, SLOW_USD, SLOW_BLOCKS = "DAI", 10_000, 6
 # Up to so many dollars of not-yet-final inflow one block is enough; above, the chain's finality.
 ONE_BLOCK_USD = 500_000
@@ -65,7 +65,7 @@ def make_catalogue(
             {**_network(rank, running, keys), "gas": dict(gas)}
             for rank, running in enumerate(chains, 1)
         ],
-        # Alike assets move little against each other; everything else may move more.
+        # The prices of equal assets differ little, so less slippage is accepted between them.
         "routes": [
             *(
                 _route(f"*/{one}", f"*/{other}", slippage_ppm=1000)

@@ -95,11 +95,12 @@ def carrying_out(order: LoggedOrder) -> Iterator[None]:
 
 
 async def log_order(connection: Transaction, *, is_final: bool = True) -> None:
-    """Write the order that is carried out into its own transaction; nothing outside an order.
+    """Write the order that is carried out into its own transaction; do nothing outside an order.
 
     An approved order ends its proposal here: of two approvals one commits.
 
-    :param is_final: False where a later transaction of the same order completes it.
+    :param is_final: False where a later transaction of the same order completes it, and writes a
+        row of its own.
     :raises Refused: when the proposal was carried out, rejected or expired meanwhile.
     """
     order = _order.get()

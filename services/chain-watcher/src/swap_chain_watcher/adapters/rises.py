@@ -1,4 +1,7 @@
-"""The stored rises of coins without a known transaction, read without a lock."""
+"""The stored rises without a known transaction, read without a lock.
+
+A rise: the coins of a deposit address became more, which no log reports.
+"""
 
 from __future__ import annotations
 

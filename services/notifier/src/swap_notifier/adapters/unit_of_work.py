@@ -1,4 +1,4 @@
-"""The consumer's transaction on Postgres: the inbox, then the messages in one statement."""
+"""The consumer's transaction on Postgres: marks of the inbox, then webhooks in one statement."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PostgresWork(ConsumerWork):
     ) -> Mapping[UUID, bool]:
         """Return the apps that have an endpoint, and whether one of those gets updates.
 
-        One that was disabled before `kept_from` is none.
+        One that was disabled before `kept_from` does not count.
         """
         values = {"app_ids": list(app_ids), "kept_from": kept_from}
         rows = await self._connection.execute(statements.AUDIENCE, values)

@@ -1,4 +1,4 @@
-"""The addresses of the management API."""
+"""The endpoints of the management API."""
 
 from __future__ import annotations
 

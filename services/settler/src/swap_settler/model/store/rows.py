@@ -187,7 +187,7 @@ def halt_rows(changes: Sequence[Changes]) -> Sequence[Values]:
 
 
 def evidence_row(changes: Sequence[Changes]) -> Values | None:
-    """Return why a recovery begins, if it does."""
+    """Return why a recovery begins; None where nothing shows that the database was restored."""
     found = [c.halt for c in changes if c.halt is not None and c.halt.is_evidence]
     if not found:
         return None
@@ -199,6 +199,6 @@ def _reasons(halts: Sequence[Halt]) -> str:
 
 
 def _newest(halts: Sequence[Halt]) -> datetime | None:
-    """Return the time of the newest block; None where one halts whatever its time."""
+    """Return the time of the newest block; None where a halt names none."""
     times = [halt.at for halt in halts if halt.at is not None]
     return max(times) if len(times) == len(halts) else None
