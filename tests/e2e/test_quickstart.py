@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import shlex
-import socket
 import sys
 from pathlib import Path
 
@@ -15,15 +14,10 @@ import pytest
 from swap_stack.places import ROOT
 from swap_stack.programs import run_to_end
 from tests.e2e.test_guides import run
+from tests.plugins.processes import free_port
 from tests.plugins.stack import Stack
 
 PROMISED_SECONDS = 300
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 async def read_make_env(stack: Stack) -> dict[str, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -10,12 +13,29 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 START_SECONDS = 60
+# Below the ports of the embedded stack, and of the kernel's connections: one of those could take a
+# port before the server that it is meant for. Each worker of a run has a part of its own.
+LOWEST_PORT = 10_000
+PORTS_OF_WORKER = 2_000
+WORKERS_MAX = 5
+_offsets = itertools.count(secrets.randbelow(PORTS_OF_WORKER))
 
 
 def free_port() -> int:
+    """Return a port on which nothing listens; the same one again only after all others."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS_MAX
+    lowest = LOWEST_PORT + worker * PORTS_OF_WORKER
+    ports = (lowest + next(_offsets) % PORTS_OF_WORKER for _ in range(PORTS_OF_WORKER))
+    return next(port for port in ports if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def accepts(port: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -30,6 +29,7 @@ from swap_chains.evm.wallet_calls import MULTI_SEND, SAFE_EXECUTE
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.fake.execution import INIT_CODE_HASH as FAKE_INIT_CODE_HASH
 from swap_chains.ports import Call, ChainReader, ChainSender, Fees, SignedTransaction
+from tests.plugins.processes import free_port
 
 EVM = Path(__file__).parents[4] / "evm"
 ANVIL = EVM / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
@@ -249,9 +249,7 @@ def make_fake() -> ChainHarness:
 @pytest.fixture(scope="session")
 def anvil_url() -> Iterator[str]:
     """Start anvil itself, not its wrapper, and stop only this child."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     child = subprocess.Popen(
         [ANVIL, "--port", str(port), "--slots-in-an-epoch", "1", "--silent"],
         stdout=subprocess.DEVNULL,

@@ -62,8 +62,10 @@ async def source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
+        # Each test begins with a database that is known, also the first one: it is a copy, as if
+        # it was restored.
+        await watching(world)()
         yield world
-        await watching(world)()  # the next test begins with a database that is known
         async with world.engine.begin() as connection:
             await connection.execute(sql("TRUNCATE recovery CASCADE"))
 
