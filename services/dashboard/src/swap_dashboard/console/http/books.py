@@ -29,8 +29,8 @@ from swap_dashboard.console.http.view import (
     label,
     link,
     moment,
+    network_link,
     number,
-    part_of,
     plain,
     seconds,
     swap_link,
@@ -227,7 +227,7 @@ def _treasury_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str,
     difference = None if treasury is None else int(treasury) - int(held)
     of_ledger = amount_of(units, {**one, "base_units": held})
     return [
-        ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
+        ("Network", network_link(one["network"])),
         ("Token", token_of(units, one)),
         ("Contract of the token", code(one["token"])),
         # A settler of the previous release names neither.

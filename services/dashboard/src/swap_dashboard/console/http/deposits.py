@@ -20,13 +20,13 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    badge,
     code,
+    deposit_state,
     label,
     link,
     moment,
+    network_link,
     number,
-    part_of,
     plain,
     swap_link,
     swap_page,
@@ -35,7 +35,6 @@ from swap_dashboard.console.http.view import (
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
-TONES: Final = {"seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"}
 CLAIMABLES: Final = ("claimables", ("/claimables", "Claimables"))  # section, and page above
 CLAIMABLE: Final = ("claimable", "suspense")  # they have a page of their own
 BALANCES: Final = ("Balance", "Kind", ">Amount", "Swap")
@@ -76,14 +75,14 @@ class DepositPages(ConsolePages):
 def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
     returned = amount_of(units, one, "returned_base_units")
     facts = [
-        ("State", badge(one["state"], TONES.get(one["state"], "quiet"))),
+        ("State", deposit_state(one["state"])),
         ("Swap", swap_link(one["swap_id"])),
         ("Amount", replace(amount_of(units, one), href=LEDGER_PART)),
         ("Base units", plain(one["base_units"])),
         ("Goes back separately", replace(returned, href=LEDGER_PART)),
         ("Token", token_of(units, one)),
         ("Contract", code(one["token"])),
-        ("Network", link(one["network"], f"/networks/{part_of(one['network'])}")),
+        ("Network", network_link(one["network"])),
         ("Method", plain(label(one["method"]))),
         ("Transaction", code(one["transaction_hash"])),
         ("Block", number(one["block_number"])),

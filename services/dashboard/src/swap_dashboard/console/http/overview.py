@@ -25,8 +25,8 @@ from swap_dashboard.console.http.view import (
     View,
     link,
     moment,
+    network_link,
     number,
-    part_of,
     plain,
     seconds,
 )
@@ -135,7 +135,7 @@ def _oldest(
 def _networks(networks: ServiceRows | None) -> Part:
     rows = [
         [
-            link(one["network"], f"/networks/{part_of(one['network'])}"),
+            network_link(one["network"]),
             number(one["head"]),
             number(one["cursor"]),
             number(one["lag_blocks"]),

@@ -24,6 +24,7 @@ from swap_dashboard.console.http.view import (
     code,
     link,
     moment,
+    network_link,
     number,
     part_of,
     plain,
@@ -228,7 +229,7 @@ def _lift_form(one: Mapping[str, Any]) -> OrderForm:
 
 def _network(one: Mapping[str, Any]) -> Sequence[Cell]:
     return [
-        link(one["network"], f"/networks/{part_of(one['network'])}"),
+        network_link(one["network"]),
         network_state(one),
         number(one["head"]),
         number(one["cursor"]),

@@ -23,12 +23,13 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
-    badge,
     code,
     deposit_link,
+    deposit_state,
     label,
     link,
     moment,
+    network_link,
     number,
     part_of,
     plain,
@@ -38,9 +39,6 @@ from swap_dashboard.console.http.view import (
 from swap_dashboard.console.ports import OperatorApi, ServiceName, ServiceRefused
 
 SETTLER: Final = ServiceName.SETTLER
-DEPOSIT_TONES: Final = {
-    "seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"
-}  # fmt: skip
 LEDGER_PART: Final = "#part-7"  # the postings that amounts are made of, on the same page
 CHANGES: Final = ("When", "From", "To", "Cause")
 DEPOSITS: Final = ("Deposit", "State", ">Amount", ">Goes back", "From", "Transaction", "Mined")
@@ -169,9 +167,9 @@ def _facts(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Status", Cell(swap["status"], "status")),
         ("Since", moment(swap["changed_at"])),
         ("Requested", _booked(units, requested)),
-        ("From", _network(swap["source_network"])),
+        ("From", network_link(swap["source_network"])),
         ("Pays out", _booked(units, paid_out)),
-        ("To", _network(swap["destination_network"])),
+        ("To", network_link(swap["destination_network"])),
         ("Recipient", code(swap["destination_address"])),
         ("Refund address", code(swap["refund_address"])),
     ]
@@ -207,10 +205,6 @@ def _side(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
     return {"network": swap[f"{side}_network"], "token": swap[f"{side}_token"]}
 
 
-def _network(name: str) -> Cell:
-    return link(name, f"/networks/{part_of(name)}")
-
-
 def _booked(units: Units, row: Mapping[str, Any], name: str = "base_units") -> Cell:
     """Return an amount that leads to its postings."""
     return replace(amount_of(units, row, name), href=LEDGER_PART)
@@ -230,7 +224,7 @@ def _change(one: Mapping[str, Any]) -> Sequence[Cell]:
 def _deposit(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         deposit_link(one["id"]),
-        badge(one["state"], DEPOSIT_TONES.get(one["state"], "quiet")),
+        deposit_state(one["state"]),
         _booked(units, one),
         _booked(units, one, "returned_base_units"),
         code(one["from_address"]),
@@ -244,7 +238,7 @@ def _payment(one: Mapping[str, Any], units: Units, reasons: Mapping[str, str]) -
         code(one["id"]),
         plain(label(one["kind"])),
         plain(one["state"]),
-        _network(one["network"]),
+        network_link(one["network"]),
         _booked(units, one),
         code(one["to_address"]),
         code(one["transaction_hash"]),
@@ -299,7 +293,7 @@ def _posting(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         plain(label(one["kind"])),
         number(one["effective_block"]),
         plain(label(one["account"])),
-        _network(one["network"]),
+        network_link(one["network"]),
         amount_of(units, one),
         deposit_link(one["deposit_id"]),
     ]
@@ -308,7 +302,7 @@ def _posting(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
 def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         plain(label(one["kind"])),
-        _network(one["network"]),
+        network_link(one["network"]),
         _booked(units, one, "balance"),
         deposit_link(one["deposit_id"]),
     ]

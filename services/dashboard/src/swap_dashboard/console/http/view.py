@@ -12,6 +12,9 @@ from swap_dashboard.console.domain.units import ShownAmount
 
 SHOWN_MAX: Final = 500  # characters of a text in a cell
 NONE: Final = "\N{EN DASH}"
+DEPOSIT_TONES: Final = {
+    "seen": "warning", "credited": "good", "reverted": "bad", "quarantined": "bad"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,15 @@ def link(text: object, href: str) -> Cell:
 
 def badge(text: str, tone: str = "quiet") -> Cell:
     return Cell(text, "badge", tone=tone)
+
+
+def deposit_state(state: str) -> Cell:
+    return badge(state, DEPOSIT_TONES.get(state, "quiet"))
+
+
+def network_link(name: str) -> Cell:
+    """Return a network's name with its page."""
+    return link(name, f"/networks/{part_of(name)}")
 
 
 def amount(value: ShownAmount) -> Cell:
