@@ -37,12 +37,12 @@ def check_address(address: str) -> str:
     if not ADDRESS.fullmatch(address):
         raise WrongAddress(f"{address!r} is not an address: 0x and 40 hexadecimal digits")
     digits = address[2:]
-    if digits not in (digits.lower(), digits.upper(), _checksummed(digits)):
+    if digits not in (digits.lower(), digits.upper(), _to_checksum(digits)):
         raise WrongAddress(f"{address} has a wrong checksum: a letter or its case is wrong")
     return address
 
 
-def _checksummed(digits: str) -> str:
+def _to_checksum(digits: str) -> str:
     lower = digits.lower()
     marks = keccak.new(data=lower.encode(), digest_bits=256).hexdigest()
     return "".join(

@@ -43,7 +43,7 @@ def warning(part: str, text: str, to_do: str, money: str = "") -> Finding:
     return Finding(part, Level.WARNING, text, to_do, money)
 
 
-def failed(part: str, text: str, to_do: str, money: str = "") -> Finding:
+def failure(part: str, text: str, to_do: str, money: str = "") -> Finding:
     return Finding(part, Level.FAILED, text, to_do, money)
 
 
@@ -53,11 +53,11 @@ def check_service(name: str, readiness: Mapping[str, Any] | None) -> Finding:
     """
     part = f"service {name}"
     if readiness is None:
-        return failed(part, "does not answer", f"read the log of {name}; restart it")
+        return failure(part, "does not answer", f"read the log of {name}; restart it")
     problems = readiness["problems"]
     if problems:
         listed = "; ".join(f"{what}: {why}" for what, why in problems.items())
-        return failed(part, f"not ready: {listed}", "repair the named parts; it recovers then")
+        return failure(part, f"not ready: {listed}", "repair the named parts; it recovers then")
     return ok(part, "ready")
 
 
@@ -79,12 +79,12 @@ def check_migrations(schema: str, applied: str | None, latest: str | None) -> Fi
     """
     part = f"migrations {schema}"
     if applied is None:
-        return failed(part, "the schema has no migrations", f"run the migrations of {schema}")
+        return failure(part, "the schema has no migrations", f"run the migrations of {schema}")
     if latest is None:
         return ok(part, f"at {applied}; not compared, no migrations folder here")
     if applied < latest:
         to_do = f"run the migrations of {schema} before its new version"
-        return failed(part, f"at {applied}, the code expects {latest}", to_do)
+        return failure(part, f"at {applied}, the code expects {latest}", to_do)
     if applied > latest:
         return warning(
             part, f"at {applied}, newer than {latest} here", "use this version's swapctl"
@@ -102,14 +102,14 @@ def check_outbox(schema: str, oldest_seconds: float | None) -> Finding:
     text = f"the oldest unpublished message is {oldest_seconds:.0f} s old"
     if oldest_seconds > UNPUBLISHED_SECONDS_MAX:
         money = "unchanged; the sweep of each consumer delivers what Kafka does not"
-        return failed(part, text, "check the broker and the log of the service", money)
+        return failure(part, text, "check the broker and the log of the service", money)
     return ok(part, text)
 
 
 def check_endpoint(part: str, address: str, *, is_open: bool) -> Finding:
     if is_open:
         return ok(part, f"{address} accepts connections")
-    return failed(
+    return failure(
         part, f"{address} refuses connections", f"start the {part}, or correct its address"
     )
 
@@ -123,9 +123,9 @@ def check_network(report: Mapping[str, Any]) -> Iterator[Finding]:
     if halted:
         to_do = f"compare the nodes' final blocks, then: swapctl network resume {name}"
         money = "deposits are on its chain and payouts wait in the Treasuries; nothing is signed"
-        yield failed(part, f"halted: {halted['reason']}", to_do, money)
+        yield failure(part, f"halted: {halted['reason']}", to_do, money)
     if report["head"] is None:
-        yield failed(part, "no node answers", "check the nodes of the catalogue, or of SWAP_NODES")
+        yield failure(part, "no node answers", "check the nodes of the catalogue, or of SWAP_NODES")
     elif lag is None:
         yield warning(part, "is not read yet", "wait; then read the log of the chain-watcher")
     elif lag > LAG_BLOCKS_MAX:
@@ -141,12 +141,12 @@ def check_node(network: str, url: str, *, expected: int | None, found: int | str
     """
     part = f"node of {network}"
     if isinstance(found, str):
-        return failed(
+        return failure(
             part, f"{url} does not answer ({found})", "check the address and the provider"
         )
     if expected is not None and found != expected:
         text = f"{url} has chain id {found}, the network has {expected}"
-        return failed(part, text, "remove the node from the catalogue at once")
+        return failure(part, text, "remove the node from the catalogue at once")
     return ok(part, f"{url}, chain id {found}")
 
 
@@ -160,14 +160,14 @@ def check_signer(signer: Mapping[str, Any], payouts: int | None) -> Iterator[Fin
     if halted := signer["halted"]:
         to_do = f"find the cause, then: swapctl signer resume {network}"
         money = f"payments of {network} wait in its Treasury"
-        yield failed(part, f"{address} is halted: {halted['reason']}", to_do, money)
+        yield failure(part, f"{address} is halted: {halted['reason']}", to_do, money)
     if oldest is not None and oldest > SLOT_SECONDS_MAX:
         text = f"{address}: the oldest open payment is {oldest} s old"
         yield warning(part, text, "check the nodes' gas price; swapctl signer list")
     if payouts is None:
         yield warning(part, f"{address}: the balance is unknown", "check the network's nodes")
     elif payouts < PAYOUTS_MIN:
-        level = failed if payouts == 0 else warning
+        level = failure if payouts == 0 else warning
         text = f"{address} has gas for {payouts} payouts"
         to_do = "send the network's coin to this address: swapctl treasury plan"
         yield level(part, text, to_do, f"payments of {network} wait in its Treasury")
@@ -206,5 +206,5 @@ def check_stuck(stuck: Sequence[Mapping[str, Any]]) -> Finding:
         text = f"{len(stuck)} swaps exceed the maximum duration of their status"
         money = "credited and in the Treasuries of their source networks, unless a payment left"
         to_do = "swapctl stuck; then swapctl swap show ID"
-        return failed("swaps", text, to_do, money)
+        return failure("swaps", text, to_do, money)
     return ok("swaps", "none is stuck")

@@ -62,7 +62,7 @@ class Endpoints:
         for row in self.stack.get("services", ()):
             if row["name"].replace("-", "_") == service and variable not in self.environment:
                 return str(row["internal_url"])
-        url = self._required(variable, None, f"the internal address of the {service} service")
+        url = self._require(variable, None, f"the internal address of the {service} service")
         return url.rstrip("/")
 
     def has_url(self, service: ServiceName) -> bool:
@@ -81,7 +81,7 @@ class Endpoints:
         if name:
             return self._token_of(name)
         default = self.stack.get("operator", {}).get("token")
-        return self._required(TOKEN_VARIABLE, default, "the operator's token")
+        return self._require(TOKEN_VARIABLE, default, "the operator's token")
 
     def _token_of(self, name: str) -> str:
         for row in self.stack.get("operators", ()):
@@ -101,7 +101,7 @@ class Endpoints:
         :raises NotConfigured: when it is not known.
         """
         default = self.stack.get("gateway", {}).get("url")
-        return self._required(PUBLIC_VARIABLE, default, "the public address").rstrip("/")
+        return self._require(PUBLIC_VARIABLE, default, "the public address").rstrip("/")
 
     @property
     def auditor_url(self) -> str:
@@ -111,10 +111,10 @@ class Endpoints:
         """
         postgres = self.stack.get("postgres", {})
         default = postgres.get("auditor_url") or postgres.get("url")
-        url = self._required(AUDITOR_VARIABLE, default, "the database's address")
+        url = self._require(AUDITOR_VARIABLE, default, "the database's address")
         return url.replace("postgresql+psycopg://", "postgresql://", 1)
 
-    def _required(self, variable: str, default: str | None, what: str) -> str:
+    def _require(self, variable: str, default: str | None, what: str) -> str:
         value = self.environment.get(variable) or default
         if not value:
             raise NotConfigured(f"{what} is unknown: set {variable}, or name a stack with --stack")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from swapctl.checkup import Finding, failed, ok, warning
+from swapctl.checkup import Finding, failure, ok, warning
 from swapctl.node_rpc import BlockHead
 
 HEAD_AGE_SECONDS_MAX: Final = 120
@@ -17,7 +17,7 @@ def check_topics(expected: Collection[str], found: Collection[str]) -> Finding:
     if missing := sorted(set(expected) - set(found)):
         text = f"missing: {', '.join(missing)}"
         to_do = "a service creates its producer topics at its start: restart it"
-        return failed("topics", text, to_do, "unchanged; consumers read the outboxes meanwhile")
+        return failure("topics", text, to_do, "unchanged; consumers read the outboxes meanwhile")
     return ok("topics", f"all {len(expected)} exist")
 
 
@@ -30,7 +30,7 @@ def check_consumer(service: str, topic: str, *, lag: int, silence: int) -> Itera
     part = f"consumer {service}"
     if silence > SILENCE_SECONDS_MAX:
         text = f"{topic}: no answer to a poll for {silence} s"
-        yield failed(part, text, "check the broker; the sweep delivers meanwhile")
+        yield failure(part, text, "check the broker; the sweep delivers meanwhile")
     elif lag > LAG_MESSAGES_MAX:
         text = f"{topic}: {lag} messages behind"
         yield warning(part, text, f"run more processes of {service}; read its log")
@@ -46,7 +46,7 @@ def check_parked(schema: str, count: int, oldest_seconds: int | None) -> Finding
     text = f"{count} messages, the oldest {oldest_seconds} s old"
     to_do = "swapctl parked list; repair the cause, then swapctl parked replay"
     money = "where the messages report its arrival; their swaps are not paid meanwhile"
-    return failed(part, text, to_do, money)
+    return failure(part, text, to_do, money)
 
 
 def check_endpoints(rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -75,11 +75,11 @@ def check_cover(row: Mapping[str, Any]) -> Finding:
     if owed > held:
         text = f"{token}: {owed} base units are owed, the ledger has {held}"
         to_do = "stop payouts, then find the loss: swapctl payouts stop; swapctl invariants"
-        return failed(part, text, to_do, "part of it is missing")
+        return failure(part, text, to_do, "part of it is missing")
     if row["on_chain"] is not None and (on_chain := int(row["on_chain"])) < owed:
         text = f"{token}: {owed} base units are owed, the chain had {on_chain}"
         to_do = "swapctl reconcile; send inventory, or withdraw less: swapctl treasury plan"
-        return failed(part, text, to_do, "payments above the balance wait")
+        return failure(part, text, to_do, "payments above the balance wait")
     return ok(part, f"{token}: {held} base units held, {owed} of them owed")
 
 
@@ -111,6 +111,6 @@ def check_agreement(network: str, blocks: Mapping[str, BlockHead]) -> Iterator[F
         listed = ", ".join(f"{url} has {block.hash[:12]}…" for url, block in blocks.items())
         to_do = "find the wrong node with an explorer, and remove it from SWAP_NODES"
         money = f"payouts of {network} are unsafe while they differ: swapctl payouts stop"
-        yield failed(part, f"final block {number} differs: {listed}", to_do, money)
+        yield failure(part, f"final block {number} differs: {listed}", to_do, money)
     else:
         yield ok(part, f"{len(blocks)} nodes agree on final block {number}")

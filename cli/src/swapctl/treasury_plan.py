@@ -115,7 +115,7 @@ def make_plan(holdings: Sequence[Holding]) -> Plan:
 
 def _moves_of(holdings: Sequence[Holding]) -> Iterator[Move]:
     decimals = min(one.decimals for one in holdings)  # units that exist on every network
-    surplus = {one.network: _scaled(one.surplus, one.decimals, decimals) for one in holdings}
+    surplus = {one.network: _scale(one.surplus, one.decimals, decimals) for one in holdings}
     by_network = {one.network: one for one in holdings}
     while True:
         giver = max(surplus, key=lambda name: (surplus[name], name))
@@ -135,6 +135,6 @@ def _moves_of(holdings: Sequence[Holding]) -> Iterator[Move]:
         surplus[taker] += units
 
 
-def _scaled(units: int, decimals: int, to: int) -> int:
+def _scale(units: int, decimals: int, to: int) -> int:
     """Round down: a shortage is rounded up to the next unit, a spare amount is not."""
     return int(units // 10 ** (decimals - to))

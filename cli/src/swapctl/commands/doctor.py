@@ -69,30 +69,30 @@ def doctor(context: typer.Context, *, as_json: Json = False) -> None:
 
 def _findings(context: typer.Context) -> Iterator[Finding]:
     known = get_endpoints(context)
-    yield from _guarded("database", _database(known))
+    yield from _with_failures("database", _database(known))
     for part, keys in ENDPOINTS.items():
         yield _endpoint(known, part, *keys)
-    yield from _guarded("topics", _topics(known))
+    yield from _with_failures("topics", _topics(known))
     builds: dict[str, str] = {}
     for service in REQUIRED:
-        yield from _guarded(f"service {service}", _service(known, service, builds))
+        yield from _with_failures(f"service {service}", _service(known, service, builds))
     if known.has_url(ServiceName.DASHBOARD):
-        yield from _guarded("dashboard", _service(known, ServiceName.DASHBOARD, builds))
+        yield from _with_failures("dashboard", _service(known, ServiceName.DASHBOARD, builds))
     yield from checkup.check_builds(builds)
     nodes = find_nodes(known)
     yield from _check_nodes(nodes, time.time())
-    yield from _guarded("networks", _networks(context))
-    yield from _guarded("settler", _settler(context, nodes))
+    yield from _with_failures("networks", _networks(context))
+    yield from _with_failures("settler", _settler(context, nodes))
 
 
-def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+def _with_failures(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     """Yield the findings. A part that does not answer is a finding."""
     try:
         yield from findings
     except NotConfigured as error:
-        yield checkup.failed(part, str(error), "start a stack and name it, or set the variable")
+        yield checkup.failure(part, str(error), "start a stack and name it, or set the variable")
     except RequestFailed as error:
-        yield checkup.failed(part, str(error), "start it, or correct its address or credentials")
+        yield checkup.failure(part, str(error), "start it, or correct its address or credentials")
 
 
 def _database(known: Endpoints) -> Iterator[Finding]:

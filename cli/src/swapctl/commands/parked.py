@@ -68,7 +68,7 @@ def replay_parked(
         for row in port.get_all("/parked", "parked"):
             if row["is_behind"] or row["state"] != "parked":
                 continue  # it follows the one before it
-            outcome = _released(port, row["id"])
+            outcome = _release(port, row["id"])
             shown = {name: row[name] for name in ("id", "topic", "key")}
             rows.append({"service": one.value, **shown, "outcome": outcome})
     show_all(rows, as_json=as_json, columns=REPLAYED)
@@ -76,7 +76,7 @@ def replay_parked(
         raise typer.Exit(1)
 
 
-def _released(port: Internal, parked_id: int) -> str:
+def _release(port: Internal, parked_id: int) -> str:
     try:
         port.post(f"/parked/{parked_id}/release")
     except RequestFailed as error:
