@@ -103,7 +103,7 @@ async def network(stack: Stack, tmp_path: Path) -> AsyncIterator[NewNetwork]:
 
 async def deployed_entry(stack: Stack, folder: Path, url: str) -> Mapping[str, Any]:
     [signer] = yaml.safe_load(stack.places.catalogue_file.read_text())["networks"][0]["signers"]
-    rehearsal = await Rehearsal.prepared(folder, url, CHAIN_ID)
+    rehearsal = await Rehearsal.prepare(folder, url, CHAIN_ID)
     planned = {**rehearsal.plan["catalogue"], "public_nodes": [url], "finality_blocks": 2}
     rehearsal.change(signers=[signer], catalogue=planned)
     rehearsal.send()

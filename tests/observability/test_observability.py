@@ -12,7 +12,7 @@ from swap_monitoring.dashboards import DASHBOARDS
 from swap_monitoring.rules import GROUPS
 
 from deploy.monitoring.tests.expressions import metrics_of
-from deploy.monitoring.tests.metrics import defined
+from deploy.monitoring.tests.metrics import find_metrics
 from tests.e2e.outside import Outside
 from tests.observability.coverage import CAUSED, OPTIONAL_COUNTERS, PENDING, WITHOUT_DATA
 from tests.observability.faults import cause_all
@@ -33,7 +33,7 @@ async def test_counters_of_failures_have_series_before_the_first_failure(
     named = {name for group in GROUPS for rule in group.rules for name in metrics_of(rule.expr)}
     counters = {
         name
-        for metric in defined()
+        for metric in find_metrics()
         if metric.kind == "counter"
         for name in metric.exposed
         if name in named

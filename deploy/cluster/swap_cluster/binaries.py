@@ -64,7 +64,7 @@ async def build(report: Report) -> None:
         if all((BINARIES / name).is_file() for name in module.results):
             continue
         report.print_step(f"building {module.folder}", f"about {module.duration} on two idle cores")
-        with report.timed(f"built {module.folder}"):
+        with report.time_step(f"built {module.folder}"):
             await run_to_end(
                 [
                     *("go", "-C", str(SOURCE / "binaries" / module.folder), "build"),

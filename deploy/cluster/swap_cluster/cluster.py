@@ -43,11 +43,11 @@ async def start_cluster(report: Report) -> None:
             continue
         if part.name == "kubelet":
             await import_pause()
-        with report.timed(part.name):
+        with report.time_step(part.name):
             await part.start()
             await part.ready()
     await provide_volumes()
-    report.print_step("cluster", f"export KUBECONFIG={PLACES.shown(ADMIN)}")
+    report.print_step("cluster", f"export KUBECONFIG={PLACES.display_path(ADMIN)}")
 
 
 async def stop_cluster(report: Report) -> None:

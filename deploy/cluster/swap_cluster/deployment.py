@@ -27,9 +27,9 @@ async def deploy(report: Report) -> None:
 
     :raises StackError: when they are not in time.
     """
-    with report.timed("apply", PLACES.shown(OVERLAY)):
+    with report.time_step("apply", PLACES.display_path(OVERLAY)):
         await apply_overlay(loaded_tags())
-    with report.timed("ready"):
+    with report.time_step("ready"):
         await wait_until_deployed(report)
     await write_addresses()
     await remove_other_versions()

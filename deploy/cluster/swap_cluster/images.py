@@ -90,7 +90,7 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
     require(images_unavailable_reason())
     await _make_base(report)
     for name in names:
-        with report.timed(f"image {name}"):
+        with report.time_step(f"image {name}"):
             if name in OWN:
                 await build_own(name, OWN[name])
             elif not await _identity(name):
@@ -200,7 +200,7 @@ async def _make_base(report: Report) -> None:
     STORE.mkdir(parents=True, exist_ok=True)
     (STORE / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
     if not BASE.exists():
-        with report.timed("base of images", f"Debian {SUITE}"):
+        with report.time_step("base of images", f"Debian {SUITE}"):
             made = STORE / "base.making.tar"
             await run_to_end(
                 [

@@ -18,7 +18,7 @@ from swap_stack.partners import Hook
 from swap_stack.programs import ProgramFailed
 
 COPY: Final = PLACES.var / "webhooks.jsonl"
-HOOK: Final = Hook("http://127.0.0.1:8090/hooks", PLACES.shown(COPY))
+HOOK: Final = Hook("http://127.0.0.1:8090/hooks", PLACES.display_path(COPY))
 IN_THE_POD: Final = ("--namespace", NAMESPACE, "exec", "deployment/notifier", "-c")
 RECEIVER: Final = "webhook-receiver"
 SECRET_FILE: Final = "/run/secrets/webhooks/secret"

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from deploy.k8s.tests.rendered import OVERLAYS, Rendered
+from deploy.k8s.tests.rendered import OVERLAYS, RenderedOverlay
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
 @pytest.fixture(params=OVERLAYS)
-def overlay(request: pytest.FixtureRequest) -> Rendered:
-    return Rendered.of(request.param)
+def overlay(request: pytest.FixtureRequest) -> RenderedOverlay:
+    return RenderedOverlay.of(request.param)
 
 
 @pytest.fixture(params=[name for name in OVERLAYS if name != "dev"])
-def operated(request: pytest.FixtureRequest) -> Rendered:
+def operator_overlay(request: pytest.FixtureRequest) -> RenderedOverlay:
     """Return an overlay that uses operators: Strimzi, CloudNativePG, KEDA."""
-    return Rendered.of(request.param)
+    return RenderedOverlay.of(request.param)
 
 
 @pytest.fixture
-def external() -> Rendered:
+def external() -> RenderedOverlay:
     """Return the services with an external PostgreSQL; no overlay of the repository has one."""
-    return Rendered.of("../tests/external")
+    return RenderedOverlay.of("../tests/external")

@@ -69,7 +69,7 @@ class Rehearsal:
     plan: dict[str, Any]
 
     @classmethod
-    async def prepared(cls, folder: Path, url: str, chain_id: int = CHAIN_ID) -> Rehearsal:
+    async def prepare(cls, folder: Path, url: str, chain_id: int = CHAIN_ID) -> Rehearsal:
         """Deploy the multisigs, fund the deployer, and set the members of the plan."""
         async with Deployer(url, FUNDER_KEY) as anybody:
             owner = await anybody.deploy(ARTIFACTS / "DevWallet.json")
@@ -110,7 +110,7 @@ class Rehearsal:
 
     def run(self, script: str, *options: str, **environment: str) -> Ended:
         command = [*NODE, str(EVM / "deploy" / script), str(self.path), *options]
-        return ended(command, self.environment(**environment))
+        return run_to_end(command, self.environment(**environment))
 
     def verify(self) -> Ended:
         return self.run("verify.mjs", "--owner-transactions", str(self.transactions))
@@ -193,7 +193,7 @@ class Deployment:
     def compare(self) -> Ended:
         """Run the Job that compares the catalogue with the chains before a release starts."""
         command = [sys.executable, "-m", "swap_k8s", "contracts"]
-        return ended(command, {**self._shared, "PYTHONPATH": "deploy/k8s"})
+        return run_to_end(command, {**self._shared, "PYTHONPATH": "deploy/k8s"})
 
     def swapctl(self, *words: str) -> Any:
         """Return what a command prints, for any exit code."""
@@ -203,7 +203,7 @@ class Deployment:
             "SWAPCTL_AUDITOR_URL": self.database_urls["auditor"],
         }
         command = [str(Path(sys.executable).with_name("swapctl")), *words, "--json"]
-        _, shown, error = ended(command, {**self._shared, **urls}, folder=self.folder)
+        _, shown, error = run_to_end(command, {**self._shared, **urls}, folder=self.folder)
         assert shown, error
         return json.loads(shown)
 
@@ -248,7 +248,9 @@ class Deployment:
         )
 
 
-def ended(command: Sequence[str], environment: Mapping[str, str], *, folder: Path = ROOT) -> Ended:
+def run_to_end(
+    command: Sequence[str], environment: Mapping[str, str], *, folder: Path = ROOT
+) -> Ended:
     """Run a command to its end."""
     done = subprocess.run(
         command,

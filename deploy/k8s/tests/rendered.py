@@ -23,7 +23,7 @@ Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedOverlay:
     """The objects of one overlay."""
 
     overlay: str
@@ -31,7 +31,7 @@ class Rendered:
 
     @classmethod
     @cache
-    def of(cls, overlay: str) -> Rendered:
+    def of(cls, overlay: str) -> RenderedOverlay:
         kubectl = Path(sys.executable).with_name("kubectl")
         done = subprocess.run(
             [kubectl, "kustomize", ROOT / "deploy/k8s/overlays" / overlay],

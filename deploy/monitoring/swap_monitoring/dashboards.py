@@ -68,7 +68,7 @@ OVERVIEW: Final = Dashboard(
             *(
                 lines(
                     one.name,
-                    *((one.recorded(window), window) for window in ("5m", "1h", "1d")),
+                    *((one.record_name(window), window) for window in ("5m", "1h", "1d")),
                     unit="percentunit",
                     about=f"The budget is {one.budget:.1%} over 30 days.",
                 )

@@ -37,13 +37,13 @@ class Objective:
     bad_ratio: str
     what: str  # for the summary
 
-    def recorded(self, window: str) -> str:
+    def record_name(self, window: str) -> str:
         return f"swap:{self.record}:bad_ratio_{window}"
 
     @property
     def rules(self) -> tuple[Alert | Recording, ...]:
         recordings = [
-            Recording(self.recorded(w), self.bad_ratio.replace("$window", w)) for w in WINDOWS
+            Recording(self.record_name(w), self.bad_ratio.replace("$window", w)) for w in WINDOWS
         ]
         return (
             *recordings,
@@ -55,8 +55,8 @@ class Objective:
         self, suffix: str, burns: tuple[Burn, ...], severity: Severity, *, after: str
     ) -> Alert:
         expr = " or ".join(
-            f"({self.recorded(burn.long)} > {burn.times} * {self.budget}"
-            f" and {self.recorded(burn.short)} > {burn.times} * {self.budget})"
+            f"({self.record_name(burn.long)} > {burn.times} * {self.budget}"
+            f" and {self.record_name(burn.short)} > {burn.times} * {self.budget})"
             for burn in burns
         )
         summary = f"{{{{ $value | humanizePercentage }}}} of {self.what}."

@@ -43,7 +43,7 @@ class Metric:
         return any(line.startswith(COMMENT) for line in above)
 
 
-def defined() -> Iterator[Metric]:
+def find_metrics() -> Iterator[Metric]:
     """Yield the metrics of all packages.
 
     :raises ValueError: for a metric with a name or labels that are not literal.
@@ -59,7 +59,7 @@ def labels_by_exposed_name() -> Mapping[str, frozenset[str]]:
     """Return the labels of each metric name in Prometheus."""
     known = {
         name: metric.labels | ({"le"} if metric.kind == "histogram" else frozenset())
-        for metric in defined()
+        for metric in find_metrics()
         for name in metric.exposed
     }
     return {**known, **dict.fromkeys(PROCESS, frozenset())}

@@ -37,7 +37,7 @@ def main() -> None:
             sys.exit(f"\n{error}")
     written = write(outcome, places.var.parent)
     missed = show(outcome, console)
-    console.print(f"\nwritten to {places.shown(written)}")
+    console.print(f"\nwritten to {places.display_path(written)}")
     if missed or outcome.used.is_void:
         sys.exit(1)
 

@@ -35,6 +35,6 @@ def main() -> None:
     outcome, places = run_on_own_stack(measure, console)
     written = write(outcome, places.var.parent)
     show(outcome, console)
-    console.print(f"\nwritten to {places.shown(written)}")
+    console.print(f"\nwritten to {places.display_path(written)}")
     if outcome.faults:
         sys.exit(1)

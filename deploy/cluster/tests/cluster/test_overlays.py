@@ -12,7 +12,7 @@ import yaml
 from swap_cluster.kubectl import kubectl
 from tools import check_crds
 
-from deploy.k8s.tests.rendered import OVERLAYS, Rendered
+from deploy.k8s.tests.rendered import OVERLAYS, RenderedOverlay
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 FOLDERS = (*OVERLAYS, "staging/gateway", "production/gateway")
@@ -42,7 +42,7 @@ async def _apply_definitions() -> None:
     await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
 
 
-def applicable(rendered: Rendered) -> Iterator[str]:
+def applicable(rendered: RenderedOverlay) -> Iterator[str]:
     """Yield the objects in a separate namespace, because an existing Job cannot be changed."""
     for each in rendered.objects:
         if each["kind"] not in {*WITHOUT_DEFINITION, "Namespace"}:
@@ -65,7 +65,7 @@ async def namespace(definitions: None) -> AsyncIterator[None]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 async def test_api_server_accepts_the_overlay(folder: str, namespace: None) -> None:
-    objects = list(applicable(Rendered.of(folder)))
+    objects = list(applicable(RenderedOverlay.of(folder)))
 
     answer = await kubectl(
         *("apply", "--dry-run=server", "--validate=strict", "-f", "-"), text="\n".join(objects)

@@ -135,7 +135,7 @@ class Traffic:
         self._sent.clear()
         rows = await self._until_closed(list(sent))
         return [
-            ClosedSwap(sent[swap_id], status, seconds, await self._received(sent[swap_id]))
+            ClosedSwap(sent[swap_id], status, seconds, await self._received_amount(sent[swap_id]))
             for swap_id, (status, seconds) in rows.items()
         ]
 
@@ -180,6 +180,6 @@ class Traffic:
                     return rows
                 await asyncio.sleep(POLL_SECONDS)
 
-    async def _received(self, swap: SentSwap) -> Decimal:
+    async def _received_amount(self, swap: SentSwap) -> Decimal:
         node = Node(self._networks["BASE_DEVNET"]["rpc_urls"][0])
         return Decimal(await node.number("eth_getBalance", swap.destination, "latest")) / 10**18

@@ -15,7 +15,7 @@ from swap_cluster.settings import HOST, SERVICES, SOURCE, render_template
 from swap_cluster.webhooks import HOOK, RECEIVED, SECRET_FILE
 from swap_k8s import receiver
 
-from deploy.k8s.tests.rendered import Rendered
+from deploy.k8s.tests.rendered import RenderedOverlay
 
 
 def test_missing_root_rights_are_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_an_image_of_one_program_is_a_docker_archive(tmp_path: Path) -> None:
 
 
 def test_dashboard_settings_have_the_address_of_its_service() -> None:
-    rendered = Rendered.of("../../cluster/overlay")
+    rendered = RenderedOverlay.of("../../cluster/overlay")
     address = rendered.get("Service", "dashboard")["spec"]["clusterIP"]
     settings = rendered.get("ConfigMap", "dashboard-settings")["data"]
 

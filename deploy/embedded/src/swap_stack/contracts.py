@@ -9,7 +9,7 @@ from pathlib import Path
 from eth_utils.address import to_checksum_address
 
 from swap_stack.daemon import StackError
-from swap_stack.deploying import Contracts, mined
+from swap_stack.deploying import Contracts, mine_transaction
 from swap_stack.fiat_token import deploy_fiat_token
 from swap_stack.files import change_json, read_json
 from swap_stack.keys import DevelopmentKeys
@@ -120,7 +120,7 @@ async def _deploy(
     for address, limit in limits.items():
         allow = "setOutflowLimit(address,uint256,uint64)"
         data = call_data(allow, address, limit, OUTFLOW_WINDOW_SECONDS)
-        await mined(node, await owner.send(treasury, data=data))
+        await mine_transaction(node, await owner.send(treasury, data=data))
     question = {"to": factory, "data": call_data("initCodeHash()")}
     return Deployment(
         deployed_in=str(created["blockHash"]),
@@ -166,4 +166,4 @@ async def _fund(
             data = call_data("transfer(address,uint256)", to, amount)
             sent.append(await funder.send(deployment.tokens[token.symbol], data=data))
     for transaction_hash in sent:
-        await mined(node, transaction_hash)
+        await mine_transaction(node, transaction_hash)

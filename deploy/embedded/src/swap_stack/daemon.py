@@ -101,7 +101,7 @@ class Daemon:
     def last_lines(self) -> str:
         log = self.places.log(self.name)
         lines = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
-        return "\n".join([f"The end of {self.places.shown(log)}:", *lines])
+        return "\n".join([f"The end of {self.places.display_path(log)}:", *lines])
 
 
 def words(options: Mapping[str, object]) -> list[str]:

@@ -26,7 +26,7 @@ def load_artifact(root: Path, name: str) -> Mapping[str, Any]:
     return artifact
 
 
-async def mined(node: Node, transaction_hash: str) -> Mapping[str, Any]:
+async def mine_transaction(node: Node, transaction_hash: str) -> Mapping[str, Any]:
     """Have a block made now, not in a second, and return the receipt."""
     if await node.call("eth_getTransactionReceipt", transaction_hash) is None:
         await node.call("evm_mine")
@@ -48,4 +48,4 @@ class Contracts:
     async def create(self, name: str, *arguments: object) -> Mapping[str, Any]:
         """Return the receipt of a new contract."""
         sent = await self.owner.deploy(load_artifact(self.root, name), *arguments)
-        return await mined(self.node, sent)
+        return await mine_transaction(self.node, sent)

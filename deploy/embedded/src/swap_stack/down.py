@@ -32,7 +32,7 @@ async def down(places: Places, report: Report) -> None:
     places.processes_file.unlink(missing_ok=True)
     if ended:
         report.print_step(
-            "stopped", f"{ended} processes; the data stays in {places.shown(places.var)}"
+            "stopped", f"{ended} processes; the data stays in {places.display_path(places.var)}"
         )
     else:
         report.print_step("nothing runs here")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swap_stack.deploying import Contracts, load_artifact, mined
+from swap_stack.deploying import Contracts, load_artifact, mine_transaction
 from swap_stack.wallet import GAS_DEPLOY, Wallet, call_data
 
 # On every anvil and on most public networks; call data is a salt and init code.
@@ -21,7 +21,9 @@ async def deploy_fiat_token(
     # Its one library, where the token was linked to find it.
     library = load_artifact(contracts.root, "SignatureChecker")["bytecode"].removeprefix("0x")
     data = "0x" + SALT + library
-    await mined(node, await contracts.owner.send(CREATE2_DEPLOYER, data=data, gas=GAS_DEPLOY))
+    await mine_transaction(
+        node, await contracts.owner.send(CREATE2_DEPLOYER, data=data, gas=GAS_DEPLOY)
+    )
     token = await contracts.make("FiatTokenProxy", await contracts.make("FiatTokenV2_2"))
     roles = (minter.address,) * 4
     calls = (
@@ -37,5 +39,5 @@ async def deploy_fiat_token(
         call_data("mint(address,uint256)", minter.address, supply),
     )
     for call in calls:
-        await mined(node, await minter.send(token, data=call))
+        await mine_transaction(node, await minter.send(token, data=call))
     return token

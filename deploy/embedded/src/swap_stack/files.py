@@ -38,14 +38,14 @@ def write_json(path: Path, value: object) -> None:
 
 def change_json(path: Path, change: Callable[[Any], object]) -> None:
     """Read, change and write one file under its lock; None leaves it as it is."""
-    with locked(path):
+    with hold_lock(path):
         changed = change(read_json(path))
         if changed is not None:
             write_json(path, changed)
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock that belongs to a file; blocks while another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f".{path.name}.lock").open("w") as lock:

@@ -52,7 +52,7 @@ async def wait_until_ready(
     """
 
     async def wait_for(service: ServiceProcess) -> None:
-        with report.timed(service.name, ports.internal_url(service.name)):
+        with report.time_step(service.name, ports.internal_url(service.name)):
             await _wait_for(service, ports, supervisor)
 
     await asyncio.gather(*(wait_for(service) for service in services))

@@ -74,7 +74,7 @@ class Places:
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
-    def shown(self, path: Path) -> str:
+    def display_path(self, path: Path) -> str:
         """Return a path as a reader of the checkout writes it."""
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from rich.console import Console
 from rich.markup import escape
 
-from swap_stack.wrapping import wrapped
+from swap_stack.wrapping import wrap_text
 
 DETAIL_COLUMN = 32
 
@@ -29,12 +29,12 @@ class Report:
 
     def print_step(self, what: str, detail: str = "") -> None:
         seconds = time.monotonic() - self._started
-        shown = escape(wrapped(detail, indent=DETAIL_COLUMN, width=self.console.width))
+        shown = escape(wrap_text(detail, indent=DETAIL_COLUMN, width=self.console.width))
         line = f"[dim]{seconds:6.1f}s[/]  {escape(what):<22} [dim]{shown}[/]".rstrip()
         self.console.print(line)
 
     @contextmanager
-    def timed(self, what: str, detail: str = "") -> Iterator[None]:
+    def time_step(self, what: str, detail: str = "") -> Iterator[None]:
         """Say how long something took, once it is done."""
         before = time.monotonic()
         yield

@@ -7,7 +7,7 @@ from typing import Any
 
 from swap_domain.catalogue import Catalogue, Network
 from swap_stack.database import role_url
-from swap_stack.files import locked, write_json
+from swap_stack.files import hold_lock, write_json
 from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import DevelopmentKeys, Secrets
 from swap_stack.operators import describe_operators
@@ -93,7 +93,7 @@ def write_stack_file(
     ports: ServicePorts,
 ) -> None:
     """Write it with the pids of this moment; from then on the supervisor keeps them right."""
-    with locked(places.stack_file):
+    with hold_lock(places.stack_file):
         pids = {row.name: row.pid for row in Registry(places.processes_file).list_records()}
         rows = [
             {
@@ -101,7 +101,7 @@ def write_stack_file(
                 "replica": service.replica,
                 "pid": pids.get(service.key),
                 "internal_url": ports.internal_url(service.name),
-                "log": places.shown(places.log(service.key)),
+                "log": places.display_path(places.log(service.key)),
             }
             for service in services
         ]

@@ -74,7 +74,9 @@ class Start:
         """
         :raises StackError: when something cannot be started.
         """
-        self._report.print_step("files", f"{self._places.shown(self._places.var)}, logs in log/")
+        self._report.print_step(
+            "files", f"{self._places.display_path(self._places.var)}, logs in log/"
+        )
         chains = await self._prepare_chains()
         nodes = {chain.chain.network: Node(chain.rpc_url) for chain in chains}
         await require_nothing_final_lost(nodes, await final_blocks(self._parts.postgres))
@@ -97,7 +99,7 @@ class Start:
             account=account,
         )
         if partners and not self._options.without and self._options.catalogue is None:
-            with self._report.timed("liquidity", "quoted in every token"):
+            with self._report.time_step("liquidity", "quoted in every token"):
                 await wait_until_quoted(description)
         write_stack_file(self._places, description, services, self._service_ports)
         stack: Mapping[str, Any] = read_json(self._places.stack_file)
@@ -120,20 +122,20 @@ class Start:
         return tuple(chain.result() for chain in chains)
 
     async def _start(self, part: Part) -> None:
-        with self._report.timed(part.name):
+        with self._report.time_step(part.name):
             await part.start()
             await part.ready()
 
     async def _database(self) -> None:
         postgres, passwords = self._parts.postgres, self._secrets.role_passwords
         await self._start(postgres)
-        with self._report.timed("database", "roles, schemas, migrations"):
+        with self._report.time_step("database", "roles, schemas, migrations"):
             await make_roles(postgres, self._places.root, passwords)
             await migrate(self._places.root, service_urls(postgres, passwords))
 
     async def _broker(self) -> None:
         await self._start(self._parts.broker)
-        with self._report.timed("topics"):
+        with self._report.time_step("topics"):
             await ensure_topics(self._parts.broker.client("operator"))
 
     async def _chain(self, anvil: Anvil) -> RunningChain:
@@ -142,7 +144,7 @@ class Start:
         file, root = self._places.deployment_file, self._places.root
         deployment = await find_deployment(file, chain, node)
         if deployment is None:
-            with self._report.timed(chain.network, "contracts deployed and funded"):
+            with self._report.time_step(chain.network, "contracts deployed and funded"):
                 deployment = await deploy_and_fund(file, root, chain, node, self._keys)
         return RunningChain(chain, anvil.rpc_url, deployment)
 
@@ -176,10 +178,12 @@ class Start:
         operator = Operator.of_ports(self._service_ports, self._secrets.operator_token)
         receiver = Receiver(self._places, self._ports, self._registry)
         hooks = {
-            DEMO: Hook(receiver.url, self._places.shown(receiver.received)),
-            SANDBOX: Hook(self._sandbox.webhook_url, self._places.shown(self._sandbox.received)),
+            DEMO: Hook(receiver.url, self._places.display_path(receiver.received)),
+            SANDBOX: Hook(
+                self._sandbox.webhook_url, self._places.display_path(self._sandbox.received)
+            ),
         }
-        with self._report.timed("partners", "keys and the sample webhook receiver"):
+        with self._report.time_step("partners", "keys and the sample webhook receiver"):
             partners = make_partners(self._places.partners_file, operator, hooks)
             await receiver.start_with(partners[0]["webhook"]["secret"])
             await receiver.ready()
@@ -190,7 +194,7 @@ class Start:
         if not partners or "dashboard" in self._options.without:
             return None
         operator = Operator.of_ports(self._service_ports, self._secrets.operator_token)
-        with self._report.timed("account", self._service_ports.public_url("dashboard")):
+        with self._report.time_step("account", self._service_ports.public_url("dashboard")):
             await make_account(
                 operator,
                 self._service_ports.internal_url("dashboard"),
@@ -205,7 +209,7 @@ class Start:
             self._report.print_step("sandbox", "none: it plays on a test catalogue alone")
             return
         nodes = {anvil.chain.network: anvil.rpc_url for anvil in self._parts.anvils}
-        with self._report.timed("sandbox", "docs/sandbox.md"):
+        with self._report.time_step("sandbox", "docs/sandbox.md"):
             await self._sandbox.start_with(self._service_ports.public_url("api"), nodes)
             await self._sandbox.ready()
 

@@ -25,7 +25,7 @@ POLL_SECONDS: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedSwap:
     """One swap and its name in the output."""
 
     name: str
@@ -50,12 +50,12 @@ class Swaps:
     def __init__(self, stack: Mapping[str, Any], client: AsyncClient) -> None:
         self._client = client
         self._networks = {network["name"]: network for network in stack["networks"]}
-        self._prepared: dict[Planned, PreparedSwap] = {}
+        self._prepared: dict[PlannedSwap, PreparedSwap] = {}
 
-    def id_of(self, planned: Planned) -> str:
+    def id_of(self, planned: PlannedSwap) -> str:
         return self._prepared[planned]["swap"]["id"]
 
-    async def create(self, planned: Planned) -> PreparedSwap:
+    async def create(self, planned: PlannedSwap) -> PreparedSwap:
         """
         :raises SwapError: when the service refuses it.
         """
@@ -82,13 +82,13 @@ class Swaps:
         )
         return self._prepared[planned]
 
-    async def pay(self, planned: Planned) -> tuple[str | None, str]:
+    async def pay(self, planned: PlannedSwap) -> tuple[str | None, str]:
         """Send what its deposit action says; return the hashes of an approval and the deposit."""
         [action] = self._prepared[planned]["deposit_actions"]
         base_units = requested_base_units(action) * planned.journey.paid_percent // 100
         return await self._user(planned.journey).pay(action, base_units)
 
-    async def sign(self, planned: Planned) -> str:
+    async def sign(self, planned: PlannedSwap) -> str:
         """Submit the user's signature; return the status of the authorization.
 
         :raises SwapError: when the service refuses it.
@@ -102,13 +102,13 @@ class Swaps:
         )
         return answer["status"]
 
-    async def read(self, planned: Planned) -> PreparedSwap:
+    async def read(self, planned: PlannedSwap) -> PreparedSwap:
         return await self._client.swap(self.id_of(planned))
 
-    async def status(self, planned: Planned) -> str:
+    async def status(self, planned: PlannedSwap) -> str:
         return (await self.read(planned))["swap"]["status"]
 
-    async def follow(self, planned: Planned) -> str:
+    async def follow(self, planned: PlannedSwap) -> str:
         """Return the status that it has in the end.
 
         :raises StackError: when it takes too long.
@@ -120,7 +120,7 @@ class Swaps:
             await asyncio.sleep(POLL_SECONDS)
         return status
 
-    async def received_base_units(self, planned: Planned) -> int:
+    async def received_base_units(self, planned: PlannedSwap) -> int:
         """Return what the recipient has on chain."""
         journey = planned.journey
         network = self._networks[journey.destination_network]

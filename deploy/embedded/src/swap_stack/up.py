@@ -52,7 +52,7 @@ def only_one(places: Places) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            where = places.shown(places.var)
+            where = places.display_path(places.var)
             raise StackError(f"Another `make up` is starting the stack in {where}.") from None
         yield
 

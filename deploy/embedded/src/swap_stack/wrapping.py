@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 
-def wrapped(text: str, *, indent: int, width: int) -> str:
+def wrap_text(text: str, *, indent: int, width: int) -> str:
     """Return the text broken at spaces; a word that is too long alone stays whole, to be copied.
 
     :param indent: columns before the text on its first line, which the caller prints.

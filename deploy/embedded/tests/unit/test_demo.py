@@ -42,7 +42,7 @@ from swap_stack.places import ROOT, Places
 from swap_stack.report import Report
 from swap_stack.services import ServicePorts
 from swap_stack.summary import show
-from swap_stack.wrapping import wrapped
+from swap_stack.wrapping import wrap_text
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 QUOTED = 0.4
@@ -256,7 +256,7 @@ def test_every_line_of_a_swap_fits_eighty_columns() -> None:
 def test_a_key_is_never_broken_so_that_it_can_be_copied() -> None:
     key = "svc_test_" + "k" * 90
 
-    assert key in wrapped(f"X-SVC-APIKEY: {key}", indent=32, width=80).split()
+    assert key in wrap_text(f"X-SVC-APIKEY: {key}", indent=32, width=80).split()
 
 
 def test_next_steps_fit_eighty_columns_and_name_existing_pages() -> None:

@@ -247,7 +247,7 @@ async def test_blocks_are_held_back_by_one_at_a_time() -> None:
             intervals.append(parameters[0])
 
     async def hold(sandbox_wallet: SandboxWallet) -> None:
-        async with sandbox_wallet.stopped():
+        async with sandbox_wallet.stop_mining():
             intervals.append("held")
             await asyncio.sleep(0)
 

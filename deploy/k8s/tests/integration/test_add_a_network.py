@@ -51,7 +51,7 @@ def node(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 async def rehearsal(node: str, tmp_path: Path) -> Rehearsal:
-    return await Rehearsal.prepared(tmp_path, node)
+    return await Rehearsal.prepare(tmp_path, node)
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ async def test_plan_for_a_second_chain_keeps_the_record_of_the_first(
     first = json.loads(rehearsal.record.read_text())
 
     with a_new_chain(tmp_path, OTHER_CHAIN_ID) as url:
-        other = await Rehearsal.prepared(tmp_path, url, OTHER_CHAIN_ID)
+        other = await Rehearsal.prepare(tmp_path, url, OTHER_CHAIN_ID)
         other.rpc("anvil_mine", "0x10")
         of_second = json.loads(await deploy_verified(other))
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from deploy.k8s.tests.rendered import NAME, OVERLAYS, SERVICES, Rendered, pod_of
+from deploy.k8s.tests.rendered import NAME, OVERLAYS, SERVICES, RenderedOverlay, pod_of
 from deploy.k8s.tests.unit.test_settings import KNOWN, environment_of
 from swap_dashboard.console.settings import ConsoleSettings
 
 
 @pytest.fixture(params=OVERLAYS)
-def overlay(request: pytest.FixtureRequest) -> Rendered:
-    return Rendered.of(request.param)
+def overlay(request: pytest.FixtureRequest) -> RenderedOverlay:
+    return RenderedOverlay.of(request.param)
 
 
 def test_console_settings_are_complete_and_known(
-    overlay: Rendered, monkeypatch: pytest.MonkeyPatch
+    overlay: RenderedOverlay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = environment_of(overlay, overlay.get("Deployment", "console"))
     own = {name: value for name, value in values.items() if name.startswith("SWAP_CONSOLE__")}
@@ -29,7 +29,7 @@ def test_console_settings_are_complete_and_known(
     assert set(group.service_urls().values()) == expected
 
 
-def test_console_has_no_secret_and_no_database(overlay: Rendered) -> None:
+def test_console_has_no_secret_and_no_database(overlay: RenderedOverlay) -> None:
     deployment = overlay.get("Deployment", "console")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
 
@@ -41,7 +41,7 @@ def test_console_has_no_secret_and_no_database(overlay: Rendered) -> None:
     assert deployment["spec"]["strategy"] == {"type": "Recreate"}
 
 
-def test_no_public_gateway_routes_to_the_console(overlay: Rendered) -> None:
+def test_no_public_gateway_routes_to_the_console(overlay: RenderedOverlay) -> None:
     behind = [
         backend["name"]
         for route in overlay.of_kind("HTTPRoute")
@@ -57,7 +57,7 @@ def test_no_public_gateway_routes_to_the_console(overlay: Rendered) -> None:
     ]
 
 
-def test_console_reaches_only_internal_ports(overlay: Rendered) -> None:
+def test_console_reaches_only_internal_ports(overlay: RenderedOverlay) -> None:
     [way_out] = overlay.get("NetworkPolicy", "console")["spec"]["egress"]
     way_in = overlay.get("NetworkPolicy", "from-console")["spec"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, Rendered
+from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, RenderedOverlay
 from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.topics import RETENTION_MS
 from swap_runtime.settings import KafkaSettings
@@ -11,7 +11,7 @@ from swap_stack.acls import Acl, load_acls
 LAG = "kafka-lag"
 
 
-def rights(rendered: Rendered, name: str) -> set[Acl]:
+def rights(rendered: RenderedOverlay, name: str) -> set[Acl]:
     user = rendered.get("KafkaUser", name)["spec"]
     assert user["authentication"] == {"type": "scram-sha-512"}
     assert user["authorization"]["type"] == "simple"
@@ -25,8 +25,8 @@ def rights(rendered: Rendered, name: str) -> set[Acl]:
     return found
 
 
-def test_every_topic_of_the_code_has_a_resource(operated: Rendered) -> None:
-    topics = list(operated.of_kind("KafkaTopic"))
+def test_every_topic_of_the_code_has_a_resource(operator_overlay: RenderedOverlay) -> None:
+    topics = list(operator_overlay.of_kind("KafkaTopic"))
 
     assert {each["metadata"]["name"] for each in topics} == set(OUTBOX_SCHEMAS)
     for topic in topics:
@@ -37,37 +37,41 @@ def test_every_topic_of_the_code_has_a_resource(operated: Rendered) -> None:
         assert spec["config"]["min.insync.replicas"] == "2"
 
 
-def test_services_have_exactly_the_listed_kafka_rights(operated: Rendered) -> None:
-    found = {acl for name in ON_KAFKA for acl in rights(operated, name)}
+def test_services_have_exactly_the_listed_kafka_rights(operator_overlay: RenderedOverlay) -> None:
+    found = {acl for name in ON_KAFKA for acl in rights(operator_overlay, name)}
 
     assert found == set(load_acls(ROOT))
 
 
-def test_other_users_have_no_kafka_rights(operated: Rendered) -> None:
-    users = {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
+def test_other_users_have_no_kafka_rights(operator_overlay: RenderedOverlay) -> None:
+    users = {each["metadata"]["name"] for each in operator_overlay.of_kind("KafkaUser")}
 
     assert users == {*ON_KAFKA, LAG}
-    assert {acl.operation for acl in rights(operated, LAG)} == {"Describe"}
+    assert {acl.operation for acl in rights(operator_overlay, LAG)} == {"Describe"}
 
 
 def test_brokers_create_no_topics_and_require_tls(
-    operated: Rendered,
+    operator_overlay: RenderedOverlay,
 ) -> None:
-    kafka = operated.get("Kafka", "kafka")["spec"]["kafka"]
+    kafka = operator_overlay.get("Kafka", "kafka")["spec"]["kafka"]
 
     assert kafka["config"]["auto.create.topics.enable"] == "false"
     assert kafka["authorization"] == {"type": "simple"}
     [listener] = kafka["listeners"]
     assert listener["tls"] is True
     assert listener["authentication"] == {"type": "scram-sha-512"}
-    assert {each["metadata"]["name"] for each in operated.of_kind("KafkaNodePool")} == {
+    assert {each["metadata"]["name"] for each in operator_overlay.of_kind("KafkaNodePool")} == {
         "brokers",
         "controllers",
     }
 
 
-def test_replicas_scale_with_the_lag_up_to_the_partitions(operated: Rendered) -> None:
-    scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
+def test_replicas_scale_with_the_lag_up_to_the_partitions(
+    operator_overlay: RenderedOverlay,
+) -> None:
+    scaled = {
+        each["metadata"]["name"]: each["spec"] for each in operator_overlay.of_kind("ScaledObject")
+    }
     partitions = KafkaSettings.model_fields["topic_partitions"].default
 
     assert set(scaled) == set(ON_KAFKA) - {"chain-watcher"}
@@ -75,10 +79,10 @@ def test_replicas_scale_with_the_lag_up_to_the_partitions(operated: Rendered) ->
     for name, spec in scaled.items():
         assert spec["minReplicaCount"] >= 2
         assert spec["maxReplicaCount"] == partitions
-        assert "replicas" not in operated.get("Deployment", name)["spec"]
+        assert "replicas" not in operator_overlay.get("Deployment", name)["spec"]
         watched = {trigger["metadata"]["consumerGroup"] for trigger in spec["triggers"]}
         assert watched == {group for group in groups if group.startswith(f"{name}.")}
-        [namespace] = operated.of_kind("Namespace")
+        [namespace] = operator_overlay.of_kind("Namespace")
         for trigger in spec["triggers"]:
             where = f"kafka-kafka-bootstrap.{namespace['metadata']['name']}.svc:9093"
             assert trigger["metadata"]["bootstrapServers"] == where

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.k8s.tests.rendered import Object, Rendered, pod_of
+from deploy.k8s.tests.rendered import Object, RenderedOverlay, pod_of
 
 OPERATORS_SECRETS = {"postgres-ca", "kafka-cluster-ca-cert"}  # of CloudNativePG and of Strimzi
 
@@ -28,30 +28,32 @@ def secrets_named(one: object) -> Iterator[str]:
         yield from secrets_named(value)
 
 
-def test_every_named_secret_is_provided(operated: Rendered) -> None:
-    made = {each["spec"]["target"]["name"] for each in operated.of_kind("ExternalSecret")}
-    made |= {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
-    needed = {name for each in operated.objects for name in secrets_named(each)}
+def test_every_named_secret_is_provided(operator_overlay: RenderedOverlay) -> None:
+    made = {each["spec"]["target"]["name"] for each in operator_overlay.of_kind("ExternalSecret")}
+    made |= {each["metadata"]["name"] for each in operator_overlay.of_kind("KafkaUser")}
+    needed = {name for each in operator_overlay.objects for name in secrets_named(each)}
 
     assert needed >= {"api-secrets", "postgres-superuser", "postgres-backup-store", "api"}
     assert needed - made == OPERATORS_SECRETS
 
 
-def test_brokers_may_write_their_volumes(operated: Rendered) -> None:
-    for pool in operated.of_kind("KafkaNodePool"):
+def test_brokers_may_write_their_volumes(operator_overlay: RenderedOverlay) -> None:
+    for pool in operator_overlay.of_kind("KafkaNodePool"):
         assert pool["spec"]["template"]["pod"]["securityContext"]["fsGroup"] == 0
 
 
-def test_failover_requires_synchronous_replication(operated: Rendered) -> None:
-    synchronous = operated.get("Cluster", "postgres")["spec"]["postgresql"]["synchronous"]
+def test_failover_requires_synchronous_replication(operator_overlay: RenderedOverlay) -> None:
+    synchronous = operator_overlay.get("Cluster", "postgres")["spec"]["postgresql"]["synchronous"]
 
     assert synchronous["dataDurability"] == "required"
     assert synchronous["failoverQuorum"] is True
 
 
-def test_restored_cluster_reads_one_archive_and_writes_another(operated: Rendered) -> None:
-    before = operated.get("Cluster", "postgres")["spec"]
-    restored = Rendered.of("../tests/restored").get("Cluster", "postgres")["spec"]
+def test_restored_cluster_reads_one_archive_and_writes_another(
+    operator_overlay: RenderedOverlay,
+) -> None:
+    before = operator_overlay.get("Cluster", "postgres")["spec"]
+    restored = RenderedOverlay.of("../tests/restored").get("Cluster", "postgres")["spec"]
     [source] = restored["externalClusters"]
     [archive] = restored["plugins"]
     written = before["plugins"][0]["parameters"].get("serverName", "postgres")
@@ -62,7 +64,7 @@ def test_restored_cluster_reads_one_archive_and_writes_another(operated: Rendere
     assert source["plugin"]["parameters"]["serverName"] == written
     assert archive["parameters"]["serverName"] != written
     stores = {one["parameters"]["barmanObjectName"] for one in (source["plugin"], archive)}
-    assert stores == {operated.get("ObjectStore", "postgres-backups")["metadata"]["name"]}
+    assert stores == {operator_overlay.get("ObjectStore", "postgres-backups")["metadata"]["name"]}
     # Each write is on a second instance, as before.
     assert restored["postgresql"]["synchronous"] == before["postgresql"]["synchronous"]
 
@@ -71,7 +73,9 @@ def mounts_authority(container: Object) -> bool:
     return "/run/secrets/postgres" in {each["mountPath"] for each in container["volumeMounts"]}
 
 
-def test_pods_that_connect_to_postgres_have_its_certificate_authority(external: Rendered) -> None:
+def test_pods_that_connect_to_postgres_have_its_certificate_authority(
+    external: RenderedOverlay,
+) -> None:
     for service in external.services():
         pod = pod_of(service)
         assert mounts_authority(pod["containers"][0])
@@ -84,11 +88,13 @@ def test_pods_that_connect_to_postgres_have_its_certificate_authority(external: 
 
 
 @pytest.mark.parametrize("name", ["api", "dashboard"])
-def test_gateway_routes_to_services_and_policies_admit_it(operated: Rendered, name: str) -> None:
-    gateway = Rendered.of(f"{operated.overlay}/gateway")
+def test_gateway_routes_to_services_and_policies_admit_it(
+    operator_overlay: RenderedOverlay, name: str
+) -> None:
+    gateway = RenderedOverlay.of(f"{operator_overlay.overlay}/gateway")
     [namespace] = gateway.of_kind("Namespace")
-    [services] = operated.of_kind("Namespace")
-    route = operated.get("HTTPRoute", name)["spec"]
+    [services] = operator_overlay.of_kind("Namespace")
+    route = operator_overlay.get("HTTPRoute", name)["spec"]
     [parent] = route["parentRefs"]
     listeners = gateway.get("Gateway", parent["name"])["spec"]["listeners"]
     [listener] = [each for each in listeners if each["name"] == parent["sectionName"]]
@@ -105,10 +111,12 @@ def test_gateway_routes_to_services_and_policies_admit_it(operated: Rendered, na
     assert (backend["name"], backend["port"]) == (name, 8080)
 
 
-def test_dashboard_settings_have_the_address_of_its_route(operated: Rendered) -> None:
-    settings = operated.get("ConfigMap", "dashboard-settings")["data"]
-    [host] = operated.get("HTTPRoute", "dashboard")["spec"]["hostnames"]
-    [of_the_api] = operated.get("HTTPRoute", "api")["spec"]["hostnames"]
+def test_dashboard_settings_have_the_address_of_its_route(
+    operator_overlay: RenderedOverlay,
+) -> None:
+    settings = operator_overlay.get("ConfigMap", "dashboard-settings")["data"]
+    [host] = operator_overlay.get("HTTPRoute", "dashboard")["spec"]["hostnames"]
+    [of_the_api] = operator_overlay.get("HTTPRoute", "api")["spec"]["hostnames"]
 
     assert settings["SWAP_DASHBOARD__PUBLIC_URL"] == f"https://{host}"
     assert settings["SWAP_DASHBOARD__API_PUBLIC_URL"] == f"https://{of_the_api}"

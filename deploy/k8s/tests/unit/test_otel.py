@@ -9,19 +9,19 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from deploy.k8s.tests.rendered import NAME, ROOT, Object, Rendered, labels_of, pod_of
+from deploy.k8s.tests.rendered import NAME, ROOT, Object, RenderedOverlay, labels_of, pod_of
 
 COLLECTOR = "otel-collector"
 TRACES = "swap.access/traces"
 BY_VARIABLE = re.compile(r"\$\{env:(\w+)\}")
 
 
-def collector_of(overlay: Rendered) -> Object:
+def collector_of(overlay: RenderedOverlay) -> Object:
     container: Object = pod_of(overlay.get("Deployment", COLLECTOR))["containers"][0]
     return container
 
 
-def configuration_of(overlay: Rendered) -> tuple[str, Mapping[str, Any]]:
+def configuration_of(overlay: RenderedOverlay) -> tuple[str, Mapping[str, Any]]:
     """Return the text that the pod mounts, and its content."""
     [volume] = pod_of(overlay.get("Deployment", COLLECTOR))["volumes"]
     text = overlay.get_exactly("ConfigMap", volume["configMap"]["name"])["data"]["config.yaml"]
@@ -32,9 +32,11 @@ def port_of(endpoint: str) -> int:
     return int(endpoint.rpartition(":")[2])
 
 
-def test_every_service_sends_spans_with_the_name_of_its_pod(operated: Rendered) -> None:
-    ports = operated.get("Service", COLLECTOR)["spec"]["ports"]
-    for service in operated.services():
+def test_every_service_sends_spans_with_the_name_of_its_pod(
+    operator_overlay: RenderedOverlay,
+) -> None:
+    ports = operator_overlay.get("Service", COLLECTOR)["spec"]["ports"]
+    for service in operator_overlay.services():
         assert labels_of(service)[TRACES] == "true"
         [container] = pod_of(service)["containers"]
         values = {each["name"]: each.get("value") for each in container["env"]}
@@ -46,19 +48,25 @@ def test_every_service_sends_spans_with_the_name_of_its_pod(operated: Rendered) 
         assert set(used) == fields
 
 
-def test_collector_has_the_variables_of_its_configuration(operated: Rendered) -> None:
-    text, _ = configuration_of(operated)
-    container = collector_of(operated)
+def test_collector_has_the_variables_of_its_configuration(
+    operator_overlay: RenderedOverlay,
+) -> None:
+    text, _ = configuration_of(operator_overlay)
+    container = collector_of(operator_overlay)
     [source] = container["envFrom"]
-    variables = set(operated.get_exactly("ConfigMap", source["configMapRef"]["name"])["data"])
+    variables = set(
+        operator_overlay.get_exactly("ConfigMap", source["configMapRef"]["name"])["data"]
+    )
     variables |= {each["name"] for each in container["env"]}
 
     assert set(BY_VARIABLE.findall(text)) == variables - {"GOMEMLIMIT"}
 
 
-def test_collector_opens_the_ports_that_are_used(operated: Rendered) -> None:
-    _, config = configuration_of(operated)
-    opened = {each["name"]: each["containerPort"] for each in collector_of(operated)["ports"]}
+def test_collector_opens_the_ports_that_are_used(operator_overlay: RenderedOverlay) -> None:
+    _, config = configuration_of(operator_overlay)
+    opened = {
+        each["name"]: each["containerPort"] for each in collector_of(operator_overlay)["ports"]
+    }
     [reader] = config["service"]["telemetry"]["metrics"]["readers"]
     protocols = config["receivers"]["otlp"]["protocols"]
 
@@ -70,14 +78,16 @@ def test_collector_opens_the_ports_that_are_used(operated: Rendered) -> None:
     }
     monitored = [
         each["port"]
-        for monitor in operated.of_kind("PodMonitor")
+        for monitor in operator_overlay.of_kind("PodMonitor")
         for each in monitor["spec"]["podMetricsEndpoints"]
     ]
     assert "metrics" in monitored
 
 
-def test_memory_limiter_is_the_first_processor_of_the_collector(operated: Rendered) -> None:
-    _, config = configuration_of(operated)
+def test_memory_limiter_is_the_first_processor_of_the_collector(
+    operator_overlay: RenderedOverlay,
+) -> None:
+    _, config = configuration_of(operator_overlay)
     [pipeline] = config["service"]["pipelines"].values()
 
     assert pipeline["processors"][0] == "memory_limiter"
@@ -86,16 +96,21 @@ def test_memory_limiter_is_the_first_processor_of_the_collector(operated: Render
     assert pipeline["processors"][-1] == "batch"
 
 
-def test_collector_has_no_rights_in_the_cluster(operated: Rendered) -> None:
-    assert pod_of(operated.get("Deployment", COLLECTOR))["automountServiceAccountToken"] is False
-    assert not list(operated.of_kind("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))
+def test_collector_has_no_rights_in_the_cluster(operator_overlay: RenderedOverlay) -> None:
+    assert (
+        pod_of(operator_overlay.get("Deployment", COLLECTOR))["automountServiceAccountToken"]
+        is False
+    )
+    assert not list(
+        operator_overlay.of_kind("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+    )
 
 
 def test_collector_accepts_spans_of_services_and_sends_them_to_the_store_only(
-    operated: Rendered,
+    operator_overlay: RenderedOverlay,
 ) -> None:
-    labels = labels_of(operated.get("Deployment", COLLECTOR))
-    policies = list(operated.policies_for(labels))
+    labels = labels_of(operator_overlay.get("Deployment", COLLECTOR))
+    policies = list(operator_overlay.policies_for(labels))
     into = [
         (peer, port["port"])
         for policy in policies
@@ -111,22 +126,22 @@ def test_collector_accepts_spans_of_services_and_sends_them_to_the_store_only(
     [store] = out_of
     assert store["ports"] == [{"port": 443}]
     assert all("ipBlock" in peer for peer in store["to"])
-    [way] = operated.get("NetworkPolicy", "to-otel-collector")["spec"]["egress"]
+    [way] = operator_overlay.get("NetworkPolicy", "to-otel-collector")["spec"]["egress"]
     assert way["to"] == [{"podSelector": {"matchLabels": {NAME: COLLECTOR}}}]
 
 
-def test_collector_has_a_disruption_budget_of_one_pod(operated: Rendered) -> None:
-    deployment = operated.get("Deployment", COLLECTOR)
-    budget = operated.get("PodDisruptionBudget", COLLECTOR)["spec"]
+def test_collector_has_a_disruption_budget_of_one_pod(operator_overlay: RenderedOverlay) -> None:
+    deployment = operator_overlay.get("Deployment", COLLECTOR)
+    budget = operator_overlay.get("PodDisruptionBudget", COLLECTOR)["spec"]
 
     assert deployment["spec"]["replicas"] == 2
     assert budget["maxUnavailable"] == 1
     assert budget["selector"]["matchLabels"].items() <= labels_of(deployment).items()
 
 
-def test_compose_has_the_same_version_of_the_collector(operated: Rendered) -> None:
+def test_compose_has_the_same_version_of_the_collector(operator_overlay: RenderedOverlay) -> None:
     component = (ROOT / "deploy/k8s/components/otel/collector.yaml").read_text()
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
     assert f"image: {compose['services'][COLLECTOR]['image']}\n" in component
-    assert collector_of(operated)["image"]
+    assert collector_of(operator_overlay)["image"]

@@ -9,7 +9,7 @@ import httpx
 from svix.webhooks import Webhook
 from swap_k8s.receiver import PORT, RECEIVED, SECRET, Receiver
 
-from deploy.k8s.tests.rendered import Rendered, pod_of
+from deploy.k8s.tests.rendered import RenderedOverlay, pod_of
 
 FIRST = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 SECOND = "whsec_D2FVsBQIhrscChlQIMV+b5sSYspob7oD"
@@ -48,7 +48,7 @@ async def test_receiver_follows_a_change_of_its_secret(tmp_path: Path) -> None:
 
 
 def test_receiver_files_are_in_mounted_volumes() -> None:
-    notifier = Rendered.of("dev").get("Deployment", "notifier")
+    notifier = RenderedOverlay.of("dev").get("Deployment", "notifier")
     [sidecar] = [
         each for each in pod_of(notifier)["initContainers"] if each["name"] == "webhook-receiver"
     ]
@@ -56,12 +56,12 @@ def test_receiver_files_are_in_mounted_volumes() -> None:
 
     assert sidecar["restartPolicy"] == "Always"
     assert {str(SECRET.parent), str(RECEIVED.parent)} <= mounted
-    settings = Rendered.of("dev").get("ConfigMap", "notifier-settings")["data"]
+    settings = RenderedOverlay.of("dev").get("ConfigMap", "notifier-settings")["data"]
     assert settings["SWAP_NOTIFIER__ALLOW_LOOPBACK"] == "true"
     assert PORT not in (8080, 8081)
 
 
 def test_only_development_permits_webhooks_to_loopback() -> None:
     for overlay in ("staging", "production"):
-        settings = Rendered.of(overlay).get("ConfigMap", "notifier-settings")["data"]
+        settings = RenderedOverlay.of(overlay).get("ConfigMap", "notifier-settings")["data"]
         assert "SWAP_NOTIFIER__ALLOW_LOOPBACK" not in settings

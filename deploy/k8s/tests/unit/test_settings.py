@@ -13,7 +13,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, SERVICES, Object, Rendered, pod_of
+from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, SERVICES, Object, RenderedOverlay, pod_of
 from swap_chains.evm.codec import checksum_address
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.settings import SharedSettings
@@ -52,7 +52,7 @@ def image_environment() -> dict[str, str]:
     return dict(re.findall(r"(SWAP_[A-Z_]+)=(\S+)", dockerfile))
 
 
-def environment_of(rendered: Rendered, service: Object) -> dict[str, str]:
+def environment_of(rendered: RenderedOverlay, service: Object) -> dict[str, str]:
     [container] = pod_of(service)["containers"]
     values = image_environment()
     for source in container["envFrom"]:
@@ -61,7 +61,7 @@ def environment_of(rendered: Rendered, service: Object) -> dict[str, str]:
     return values | {each["name"]: each["value"] for each in own if "value" in each}
 
 
-def mounted_keys(rendered: Rendered, service: Object) -> dict[str, tuple[str, str]]:
+def mounted_keys(rendered: RenderedOverlay, service: Object) -> dict[str, tuple[str, str]]:
     """Return the Secret and key of each path below /run/secrets."""
     pod = pod_of(service)
     [container] = pod["containers"]
@@ -85,7 +85,7 @@ def mounted_keys(rendered: Rendered, service: Object) -> dict[str, tuple[str, st
     return files
 
 
-def content(rendered: Rendered, secret: str, key: str) -> str:
+def content(rendered: RenderedOverlay, secret: str, key: str) -> str:
     for each in rendered.of_kind("Secret"):
         if each["metadata"]["name"] == secret:
             return b64decode(each["data"][key]).decode()
@@ -108,7 +108,7 @@ def set_environment(
 @pytest.mark.parametrize("name", SERVICES)
 class TestSettings:
     def test_of_a_service_load_from_its_pod_s_environment(
-        self, overlay: Rendered, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, overlay: RenderedOverlay, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         service = overlay.get("Deployment", name)
         files = {}
@@ -130,7 +130,7 @@ class TestSettings:
             assert settings.kafka.username == name
             assert settings.kafka.security_protocol == "SASL_SSL"
 
-    def test_are_all_known(self, overlay: Rendered, name: str) -> None:
+    def test_are_all_known(self, overlay: RenderedOverlay, name: str) -> None:
         environment = environment_of(overlay, overlay.get("Deployment", name))
 
         unknown = {
@@ -143,7 +143,7 @@ class TestSettings:
 
 def test_every_key_of_a_secret_is_documented() -> None:
     page = (ROOT / "docs/production.md").read_text()
-    production = Rendered.of("production")
+    production = RenderedOverlay.of("production")
     used = {
         path.rpartition("/")[2]
         for service in production.services()
@@ -162,7 +162,7 @@ def test_catalogue_of_an_overlay_loads(name: str) -> None:
 
 
 def test_api_trusts_the_dashboards_pods_and_has_the_pay_page_url(
-    overlay: Rendered,
+    overlay: RenderedOverlay,
 ) -> None:
     """Payers are counted separately only if the dashboard's pods are trusted proxies."""
     api = environment_of(overlay, overlay.get("Deployment", "api"))

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from deploy.k8s.tests.rendered import ROOT, Object, Rendered
+from deploy.k8s.tests.rendered import ROOT, Object, RenderedOverlay
 
 PAGE: Final = ROOT / "docs/production.md"
 PARTS: Final = {"Cluster": "PostgreSQL", "KafkaNodePool": "Kafka", "Kafka": "Kafka"}
@@ -50,7 +50,7 @@ class Pods:
     limits: Amounts
 
 
-def pods_of(overlay: Rendered) -> Iterator[Pods]:
+def pods_of(overlay: RenderedOverlay) -> Iterator[Pods]:
     """Yield the pods that run permanently, without Jobs and operators of the cluster."""
     scaled = {
         each["spec"]["scaleTargetRef"]["name"]: each["spec"]
@@ -87,7 +87,7 @@ def of_pod(pod: Object, kind: str) -> Amounts:
     return total
 
 
-def rows_of(overlay: Rendered) -> Iterator[str]:
+def rows_of(overlay: RenderedOverlay) -> Iterator[str]:
     pods = list(pods_of(overlay))
     named = dict.fromkeys(one.part for one in pods)
     for part in named:
@@ -110,4 +110,4 @@ def row(overlay: str, part: str, pods: list[Pods]) -> str:
 def test_sizing_page_has_the_sums_of_the_rendered_overlay(overlay: str) -> None:
     shown = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {overlay} |")]
 
-    assert shown == list(rows_of(Rendered.of(overlay)))
+    assert shown == list(rows_of(RenderedOverlay.of(overlay)))

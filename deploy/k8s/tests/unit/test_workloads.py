@@ -18,7 +18,7 @@ from deploy.k8s.tests.rendered import (
     READS_CHAINS,
     SERVICES,
     Object,
-    Rendered,
+    RenderedOverlay,
     containers_of,
     full_name,
     labels_of,
@@ -34,7 +34,7 @@ WRITES_ITS_ROOT = {"kafka"}  # the image writes its configuration at its start; 
 INSIDE = ("10.1.2.3", "172.16.9.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "127.0.0.1")
 
 
-def test_every_builtin_object_is_valid(overlay: Rendered) -> None:
+def test_every_builtin_object_is_valid(overlay: RenderedOverlay) -> None:
     version = kubernetes_validate.latest_version()
     unknown = set()
     for each in overlay.objects:
@@ -49,7 +49,7 @@ def test_every_builtin_object_is_valid(overlay: Rendered) -> None:
 GATEWAY = "gateway.networking.k8s.io"
 
 
-def test_the_namespace_enforces_the_restricted_profile(overlay: Rendered) -> None:
+def test_the_namespace_enforces_the_restricted_profile(overlay: RenderedOverlay) -> None:
     [namespace] = overlay.of_kind("Namespace")
 
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
@@ -58,7 +58,7 @@ def test_the_namespace_enforces_the_restricted_profile(overlay: Rendered) -> Non
     } == {namespace["metadata"]["name"]}
 
 
-def test_every_pod_is_restricted(overlay: Rendered) -> None:
+def test_every_pod_is_restricted(overlay: RenderedOverlay) -> None:
     for workload in overlay.workloads():
         pod, name = pod_of(workload), full_name(workload)
         context = pod["securityContext"]
@@ -76,7 +76,7 @@ def test_every_pod_is_restricted(overlay: Rendered) -> None:
             assert own["readOnlyRootFilesystem"] is not may_write, name
 
 
-def test_the_services_run_as_the_image_s_user_without_an_account(overlay: Rendered) -> None:
+def test_the_services_run_as_the_image_s_user_without_an_account(overlay: RenderedOverlay) -> None:
     for service in overlay.services():
         pod = pod_of(service)
         assert pod["securityContext"]["runAsUser"] == OWN_USER
@@ -85,14 +85,14 @@ def test_the_services_run_as_the_image_s_user_without_an_account(overlay: Render
         assert overlay.get("ServiceAccount", service["metadata"]["name"])
 
 
-def test_every_container_has_requests_and_limits(overlay: Rendered) -> None:
+def test_every_container_has_requests_and_limits(overlay: RenderedOverlay) -> None:
     for workload in overlay.workloads():
         for container in containers_of(workload):
             for kind in ("requests", "limits"):
                 assert set(container["resources"][kind]) == {"cpu", "memory"}, full_name(workload)
 
 
-def test_images_are_pinned_to_a_tag_and_pulled_only_when_missing(overlay: Rendered) -> None:
+def test_images_are_pinned_to_a_tag_and_pulled_only_when_missing(overlay: RenderedOverlay) -> None:
     for workload in overlay.workloads():
         for container in containers_of(workload):
             name, _, tag = container["image"].rpartition(":")
@@ -102,7 +102,7 @@ def test_images_are_pinned_to_a_tag_and_pulled_only_when_missing(overlay: Render
 
 
 def test_production_names_every_image_by_its_digest() -> None:
-    production = Rendered.of("production")
+    production = RenderedOverlay.of("production")
     found = {
         container["image"]
         for workload in production.workloads()
@@ -113,13 +113,13 @@ def test_production_names_every_image_by_its_digest() -> None:
     assert not [image for image in found if not re.search("@sha256:[0-9a-f]{64}$", image)]
 
 
-def test_permanent_pods_have_probes(overlay: Rendered) -> None:
+def test_permanent_pods_have_probes(overlay: RenderedOverlay) -> None:
     for workload in overlay.of_kind("Deployment", "StatefulSet"):
         for container in pod_of(workload)["containers"]:
             assert {"startupProbe", "livenessProbe", "readinessProbe"} <= set(container)
 
 
-def test_liveness_probe_depends_only_on_the_process(overlay: Rendered) -> None:
+def test_liveness_probe_depends_only_on_the_process(overlay: RenderedOverlay) -> None:
     for service in overlay.services():
         [container] = pod_of(service)["containers"]
         live = {"path": "/livez", "port": "internal"}
@@ -128,7 +128,7 @@ def test_liveness_probe_depends_only_on_the_process(overlay: Rendered) -> None:
         assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "internal"}
 
 
-def test_grace_period_is_longer_than_the_stop_of_the_process(overlay: Rendered) -> None:
+def test_grace_period_is_longer_than_the_stop_of_the_process(overlay: RenderedOverlay) -> None:
     for service in overlay.services():
         pod = pod_of(service)
         drain = environment_of(overlay, service)["SWAP_WATCHDOG__DRAIN"]
@@ -138,7 +138,7 @@ def test_grace_period_is_longer_than_the_stop_of_the_process(overlay: Rendered) 
         assert pod["terminationGracePeriodSeconds"] >= needed.total_seconds() + STOP_SECONDS
 
 
-def test_every_service_has_a_disruption_budget_of_one_pod(overlay: Rendered) -> None:
+def test_every_service_has_a_disruption_budget_of_one_pod(overlay: RenderedOverlay) -> None:
     for service in overlay.services():
         name = service["metadata"]["name"]
         budget = overlay.get("PodDisruptionBudget", name)["spec"]
@@ -148,14 +148,14 @@ def test_every_service_has_a_disruption_budget_of_one_pod(overlay: Rendered) -> 
         assert pod_of(service)["topologySpreadConstraints"]
 
 
-def test_every_deployment_has_a_budget_that_lets_a_drain_pass(overlay: Rendered) -> None:
+def test_every_deployment_has_a_budget_that_lets_a_drain_pass(overlay: RenderedOverlay) -> None:
     for deployment in overlay.of_kind("Deployment"):
         budget = overlay.get("PodDisruptionBudget", deployment["metadata"]["name"])["spec"]
         assert budget["maxUnavailable"] == 1
         assert budget["selector"]["matchLabels"].items() <= labels_of(deployment).items()
 
 
-def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
+def test_services_wait_for_their_migrations(overlay: RenderedOverlay) -> None:
     for service in overlay.services():
         [waits] = [each for each in pod_of(service)["initContainers"] if "args" in each]
         name = service["metadata"]["name"]
@@ -167,7 +167,7 @@ def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
 
 
 def test_services_that_read_chains_compare_the_catalogue_before_they_start(
-    overlay: Rendered,
+    overlay: RenderedOverlay,
 ) -> None:
     for service in overlay.services():
         steps = [each for each in pod_of(service)["initContainers"] if each["name"] == "contracts"]
@@ -180,7 +180,7 @@ def test_services_that_read_chains_compare_the_catalogue_before_they_start(
         assert {"/etc/swap", "/run/secrets/swap"} <= mounted
 
 
-def test_the_release_checks_contracts_then_migrates_every_service(overlay: Rendered) -> None:
+def test_the_release_checks_contracts_then_migrates_every_service(overlay: RenderedOverlay) -> None:
     job = overlay.get("Job", "release")
     steps = {each["name"]: each for each in containers_of(job)}
 
@@ -189,7 +189,7 @@ def test_the_release_checks_contracts_then_migrates_every_service(overlay: Rende
 
 
 def test_the_release_reads_database_urls_and_no_other_secret_of_a_service(
-    overlay: Rendered,
+    overlay: RenderedOverlay,
 ) -> None:
     job = overlay.get("Job", "release")
     [volume] = [each for each in pod_of(job)["volumes"] if "projected" in each]
@@ -208,7 +208,7 @@ def test_the_release_reads_database_urls_and_no_other_secret_of_a_service(
         assert is_migrating == (volume["name"] in {each["name"] for each in step["volumeMounts"]})
 
 
-def test_passwords_are_no_command_line_arguments(overlay: Rendered) -> None:
+def test_passwords_are_no_command_line_arguments(overlay: RenderedOverlay) -> None:
     for workload in overlay.workloads():
         for container in containers_of(workload):
             arguments = " ".join([*container.get("command", []), *container.get("args", [])])
@@ -229,7 +229,7 @@ def _environment(workload: Object) -> Iterator[Mapping[str, Any]]:
 SECRET_WORDS = ("PASSWORD", "TOKEN", "SECRET", "PEPPER", "KEY", "DATABASE_URL", "ADMIN_URL")
 
 
-def test_secrets_are_references_and_never_values(overlay: Rendered) -> None:
+def test_secrets_are_references_and_never_values(overlay: RenderedOverlay) -> None:
     for workload in overlay.workloads():
         for variable in _environment(workload):
             is_secret = any(word in variable["name"] for word in SECRET_WORDS)
@@ -245,10 +245,10 @@ def test_secrets_are_references_and_never_values(overlay: Rendered) -> None:
 
 @pytest.mark.parametrize("name", ["staging", "production"])
 def test_only_development_has_secrets_in_the_repository(name: str) -> None:
-    assert not list(Rendered.of(name).of_kind("Secret"))
+    assert not list(RenderedOverlay.of(name).of_kind("Secret"))
 
 
-def test_traffic_is_denied_by_default(overlay: Rendered) -> None:
+def test_traffic_is_denied_by_default(overlay: RenderedOverlay) -> None:
     deny = overlay.get("NetworkPolicy", "default-deny")["spec"]
     assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     for workload in overlay.workloads():
@@ -256,20 +256,20 @@ def test_traffic_is_denied_by_default(overlay: Rendered) -> None:
         assert workload["metadata"]["labels"][NAME] in own, full_name(workload)
 
 
-def test_no_egress_rule_is_open_to_everything(overlay: Rendered) -> None:
+def test_no_egress_rule_is_open_to_everything(overlay: RenderedOverlay) -> None:
     for policy in overlay.of_kind("NetworkPolicy"):
         for rule in policy["spec"].get("egress", []):
             assert rule.get("to"), policy["metadata"]["name"]
 
 
-def test_policies_name_no_namespace_of_a_specific_cluster(overlay: Rendered) -> None:
+def test_policies_name_no_namespace_of_a_specific_cluster(overlay: RenderedOverlay) -> None:
     for policy in overlay.of_kind("NetworkPolicy"):
         names = re.findall(r"kubernetes.io/metadata.name': '([^']+)'", str(policy))
         expected = ["kube-system", "openshift-dns"] if policy["metadata"]["name"] == "dns" else []
         assert names == expected
 
 
-def test_dns_is_reachable_in_kubernetes_and_openshift(overlay: Rendered) -> None:
+def test_dns_is_reachable_in_kubernetes_and_openshift(overlay: RenderedOverlay) -> None:
     rules = overlay.get("NetworkPolicy", "dns")["spec"]["egress"]
 
     assert [{port["port"] for port in rule["ports"]} for rule in rules] == [{53}, {53}, {5353}]
@@ -277,7 +277,7 @@ def test_dns_is_reachable_in_kubernetes_and_openshift(overlay: Rendered) -> None
         assert {port["protocol"] for port in rule["ports"]} == {"UDP", "TCP"}
 
 
-def test_only_services_that_read_chains_reach_nodes(overlay: Rendered) -> None:
+def test_only_services_that_read_chains_reach_nodes(overlay: RenderedOverlay) -> None:
     reaching = {
         workload["metadata"]["name"]
         for workload in overlay.workloads()
@@ -295,7 +295,7 @@ def test_only_services_that_read_chains_reach_nodes(overlay: Rendered) -> None:
 def test_production_opens_kms_and_nodes_by_address_to_those_that_need_them(
     policy: str, reaching: set[str]
 ) -> None:
-    production = Rendered.of("production")
+    production = RenderedOverlay.of("production")
     found = production.get("NetworkPolicy", policy)
     peers = [peer for rule in found["spec"]["egress"] for peer in rule["to"]]
 
@@ -316,7 +316,7 @@ DASHBOARD = {"podSelector": {"matchLabels": {NAME: "dashboard"}}}
     ("name", "allowed"), [("api", [GATEWAYS, DASHBOARD]), ("dashboard", [GATEWAYS])]
 )
 def test_only_the_gateway_and_the_dashboard_reach_a_public_port(
-    overlay: Rendered, name: str, allowed: list[Object]
+    overlay: RenderedOverlay, name: str, allowed: list[Object]
 ) -> None:
     labels = labels_of(overlay.get("Deployment", name))
     peers = [
@@ -330,7 +330,7 @@ def test_only_the_gateway_and_the_dashboard_reach_a_public_port(
     assert peers == allowed
 
 
-def test_dashboard_reaches_only_its_database_and_the_api(overlay: Rendered) -> None:
+def test_dashboard_reaches_only_its_database_and_the_api(overlay: RenderedOverlay) -> None:
     dashboard = overlay.get("Deployment", "dashboard")
     access = {each for each in labels_of(dashboard) if each.startswith("swap.access/")}
     [way_out] = [
@@ -345,7 +345,7 @@ def test_dashboard_reaches_only_its_database_and_the_api(overlay: Rendered) -> N
     assert not volumes & {"catalogue", "kafka"}
 
 
-def test_services_on_kafka_have_the_catalogue(overlay: Rendered) -> None:
+def test_services_on_kafka_have_the_catalogue(overlay: RenderedOverlay) -> None:
     for name in ON_KAFKA:
         [container] = pod_of(overlay.get("Deployment", name))["containers"]
         assert "/etc/swap" in {each["mountPath"] for each in container["volumeMounts"]}
@@ -371,7 +371,7 @@ def _reaches(policies: list[Object], address: str) -> bool:
     )
 
 
-def test_notifier_reaches_only_public_addresses(overlay: Rendered) -> None:
+def test_notifier_reaches_only_public_addresses(overlay: RenderedOverlay) -> None:
     policies = list(overlay.policies_for({NAME: "notifier"}))
 
     for address in ("8.8.8.8", "1.1.1.1", "2606:4700::1111"):
@@ -382,22 +382,24 @@ def test_notifier_reaches_only_public_addresses(overlay: Rendered) -> None:
         assert not _reaches(policies, address), address
 
 
-def test_only_the_notifier_reaches_the_internet(overlay: Rendered) -> None:
+def test_only_the_notifier_reaches_the_internet(overlay: RenderedOverlay) -> None:
     for service in overlay.services():
         name = service["metadata"]["name"]
         policies = list(overlay.policies_for(labels_of(service)))
         assert _reaches(policies, "8.8.8.8") is (name == "notifier"), name
 
 
-def test_all_connections_fit_into_postgres(operated: Rendered) -> None:
+def test_all_connections_fit_into_postgres(operator_overlay: RenderedOverlay) -> None:
     """No pooler shares them, because services use LISTEN, which needs a session."""
-    scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
+    scaled = {
+        each["metadata"]["name"]: each["spec"] for each in operator_overlay.of_kind("ScaledObject")
+    }
     pods = sum(
         scaled[name]["maxReplicaCount"] if name in scaled else service["spec"]["replicas"]
-        for service in operated.services()
+        for service in operator_overlay.services()
         for name in [service["metadata"]["name"]]
     )
     each_pod = ServiceGroup.model_fields["database_pool_size"].default + 1  # and one for LISTEN
-    parameters = operated.get("Cluster", "postgres")["spec"]["postgresql"]["parameters"]
+    parameters = operator_overlay.get("Cluster", "postgres")["spec"]["postgresql"]["parameters"]
 
     assert pods * each_pod < int(parameters["max_connections"])

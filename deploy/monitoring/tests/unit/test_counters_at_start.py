@@ -23,7 +23,7 @@ import swap_settler.model.observe_changes  # as above
 import swap_settler.operator.observe
 import swap_settler.paying.observe
 from deploy.monitoring.tests.expressions import metrics_of
-from deploy.monitoring.tests.metrics import Metric, defined
+from deploy.monitoring.tests.metrics import Metric, find_metrics
 from swap_chain_watcher.domain.movements import Quarantine
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_domain.lifecycle import Status
@@ -109,7 +109,7 @@ def _started() -> None:
 
 def labelled_counters_of_rules() -> Mapping[str, Metric]:
     named = {name for group in GROUPS for rule in group.rules for name in metrics_of(rule.expr)}
-    counters = (one for one in defined() if one.kind == "counter" and one.labels)
+    counters = (one for one in find_metrics() if one.kind == "counter" and one.labels)
     return {one.name: one for one in counters if named & set(one.exposed)}
 
 

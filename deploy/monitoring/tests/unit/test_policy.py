@@ -15,7 +15,7 @@ from swap_monitoring.rule import Alert, Group
 from swap_monitoring.rules import GROUPS
 
 from deploy.monitoring.tests.expressions import faults, labels_kept_by, metrics_of
-from deploy.monitoring.tests.metrics import ROOT, defined, labels_by_exposed_name
+from deploy.monitoring.tests.metrics import ROOT, find_metrics, labels_by_exposed_name
 from swapctl.app import app
 
 RUNBOOKS = ROOT / "docs/runbooks"
@@ -60,7 +60,7 @@ def test_every_metric_of_a_rule_exists_with_its_labels() -> None:
 
 
 def test_every_alert_that_the_code_names_has_a_rule() -> None:
-    alerted = {metric for metric in defined() if metric.has_alert}
+    alerted = {metric for metric in find_metrics() if metric.has_alert}
     named = {name for expr in EXPRESSIONS.values() for name in metrics_of(expr)}
 
     assert len(alerted) > 50

@@ -39,7 +39,9 @@ def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
 def _cells(outcome: Outcome) -> tuple[str, ...]:
     journey, swap = outcome.journey, outcome.swap["swap"]
     decimals = int(swap["destination_token"]["decimals"])
-    sent, back = (sum(one["amount"] for one in outcome.sent(t)) for t in ("input", "refund"))
+    sent, back = (
+        sum(one["amount"] for one in outcome.transactions_of(t)) for t in ("input", "refund")
+    )
     requested = "" if f"{sent:g}" == journey.amount else f" of {journey.amount}"
     verified = sum(delivery.verified for delivery in outcome.deliveries)
     return (

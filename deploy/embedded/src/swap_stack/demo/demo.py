@@ -20,7 +20,7 @@ from swap_stack.partners import Operator, make_short_lived_key
 from swap_stack.places import Places
 from swap_stack.report import Report
 from swap_stack.up import up
-from swap_stack.wrapping import wrapped
+from swap_stack.wrapping import wrap_text
 
 
 async def demo(places: Places, options: Options, report: Report) -> None:
@@ -62,7 +62,7 @@ async def _run(
     console = report.console
     follower = Follower(stack, places.root, report, short_lived_key=key)
     for journey in journeys:
-        title = wrapped(journey.title, indent=0, width=console.width)
+        title = wrap_text(journey.title, indent=0, width=console.width)
         console.print(f"\n[bold]{title}[/]", highlight=False)
         with console.status("waiting for the next block"):
             outcome = await follower.follow(journey)

@@ -40,12 +40,14 @@ def _payout(outcome: Outcome) -> Iterator[str]:
             yield f"{got} base units are paid out, and {least} were quoted"
     elif got:
         yield f"{got} base units are paid out, and nothing should be"
-    if outcome.journey.refuel and not outcome.sent("refuel"):
+    if outcome.journey.refuel and not outcome.transactions_of("refuel"):
         yield "its refuel is not sent"
 
 
 def _refund(outcome: Outcome) -> Iterator[str]:
-    back, funded = (sum(one["amount"] for one in outcome.sent(t)) for t in ("refund", "input"))
+    back, funded = (
+        sum(one["amount"] for one in outcome.transactions_of(t)) for t in ("refund", "input")
+    )
     if outcome.journey.is_refunded and not 0 < back < funded:
         yield f"{back:g} of {funded:g} went back"
     if not outcome.journey.is_refunded and back:

@@ -13,10 +13,10 @@ from swap_sdk.models import PreparedSwap, Swap, Transaction
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
 from swap_stack.demo.journeys import Journey, PaymentTime
-from swap_stack.demo.timeline import Timeline, shortened
+from swap_stack.demo.timeline import Timeline, shorten
 from swap_stack.demo.trail import read_trail, summarize
 from swap_stack.report import Report
-from swap_stack.swaps import FINAL, Planned, Swaps, open_swaps
+from swap_stack.swaps import FINAL, PlannedSwap, Swaps, open_swaps
 from swapctl.message_trail import OutboxMessage
 
 PATIENCE_SECONDS = 90.0
@@ -43,7 +43,7 @@ class Outcome:
     def requotes(self) -> int:
         return self.swap["swap"]["quote_revision"] or 0
 
-    def sent(self, kind: str) -> list[Transaction]:
+    def transactions_of(self, kind: str) -> list[Transaction]:
         """Return its transactions of one type."""
         return [one for one in self.swap["swap"]["transactions"] if one["type"] == kind]
 
@@ -76,9 +76,9 @@ class Follower:
         started = datetime.now(UTC)
         key = self._short_lived_key if journey.is_short_lived else None
         async with open_swaps(self._stack, api_key=key) as swaps:
-            return await self._follow(swaps, Planned(journey.title, journey), started)
+            return await self._follow(swaps, PlannedSwap(journey.title, journey), started)
 
-    async def _follow(self, swaps: Swaps, planned: Planned, started: datetime) -> Outcome:
+    async def _follow(self, swaps: Swaps, planned: PlannedSwap, started: datetime) -> Outcome:
         journey = planned.journey
         timeline = Timeline(self._report.console, self._report.started_at)
         prepared = await swaps.create(planned)
@@ -104,7 +104,7 @@ class Follower:
 def _show_created(journey: Journey, prepared: PreparedSwap, timeline: Timeline) -> None:
     swap, quote = prepared["swap"], prepared["quote"]
     if journey.recipient_refuses:
-        refusing = f"{shortened(swap['destination_address'])} on {journey.destination_network}"
+        refusing = f"{shorten(swap['destination_address'])} on {journey.destination_network}"
         timeline.print_fact("transaction", f"{refusing} takes no money")
     receive = f"{quote['receive_amount']} {journey.destination_token}"
     timeline.print_fact("request", "POST /api/v2/swaps")
@@ -112,7 +112,9 @@ def _show_created(journey: Journey, prepared: PreparedSwap, timeline: Timeline) 
     timeline.print_fact("request", f"will receive {receive}, fee {quote['total_fee']}")
 
 
-async def _fund(swaps: Swaps, planned: Planned, prepared: PreparedSwap, timeline: Timeline) -> None:
+async def _fund(
+    swaps: Swaps, planned: PlannedSwap, prepared: PreparedSwap, timeline: Timeline
+) -> None:
     journey, [action] = planned.journey, prepared["deposit_actions"]
     if (typed_data := action["typed_data"]) is not None:
         status = await swaps.sign(planned)
@@ -123,9 +125,9 @@ async def _fund(swaps: Swaps, planned: Planned, prepared: PreparedSwap, timeline
     approval, deposit = await swaps.pay(planned)
     network = journey.source_network
     if approval is not None:
-        what = f"{shortened(approval)} approves {shortened(str(action['to_address']))} on {network}"
+        what = f"{shorten(approval)} approves {shorten(str(action['to_address']))} on {network}"
         timeline.print_fact("transaction", what)
-    timeline.print_fact("transaction", f"{shortened(deposit)} deposits on {network}")
+    timeline.print_fact("transaction", f"{shorten(deposit)} deposits on {network}")
 
 
 class Watch:
@@ -134,7 +136,7 @@ class Watch:
     def __init__(
         self,
         swaps: Swaps,
-        planned: Planned,
+        planned: PlannedSwap,
         auditor_url: str,
         received: Path | None,
         timeline: Timeline,
@@ -183,7 +185,7 @@ class Watch:
             self._timeline.add("message", what, at=message.created_at, key=key)
         for sent in swap["transactions"]:
             if sent["transaction_hash"]:
-                what = f"{shortened(sent['transaction_hash'])} {sent['type']} {sent['status']}"
+                what = f"{shorten(sent['transaction_hash'])} {sent['type']} {sent['status']}"
                 self._timeline.add("transaction", what, at=now)
         self._timeline.add("status", swap["status"], at=now)
         if swap["status"] in FINAL and self.ended_at == self._started:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.markup import escape
 
-from swap_stack.wrapping import wrapped
+from swap_stack.wrapping import wrap_text
 
 COLOURS = {
     "request": "bold",
@@ -66,11 +66,11 @@ class Timeline:
 
     def _print(self, fact: _Fact) -> None:
         seconds = (self._printed_at - self._started).total_seconds()
-        text = escape(wrapped(fact.what, indent=TEXT_COLUMN, width=self._console.width))
+        text = escape(wrap_text(fact.what, indent=TEXT_COLUMN, width=self._console.width))
         line = f"{seconds:7.2f}s  [{COLOURS[fact.kind]}]{fact.kind:<12}[/]  {text}"
         self._console.print(line, soft_wrap=True, highlight=False)
 
 
-def shortened(word: str) -> str:
+def shorten(word: str) -> str:
     """Return an address or a hash by its two ends."""
     return f"{word[: 2 + SHOWN_ENDS]}…{word[-SHOWN_ENDS:]}"

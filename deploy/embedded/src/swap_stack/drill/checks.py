@@ -10,11 +10,11 @@ from swap_stack.daemon import StackError
 from swap_stack.drill.payments import count_of, read_payments
 from swap_stack.places import Places
 from swap_stack.programs import ProgramFailed, run_to_end
-from swap_stack.swaps import Planned, Swaps
+from swap_stack.swaps import PlannedSwap, Swaps
 
 
 async def require_paid_once(
-    stack: Mapping[str, Any], swaps: Swaps, planned: Sequence[Planned]
+    stack: Mapping[str, Any], swaps: Swaps, planned: Sequence[PlannedSwap]
 ) -> None:
     """
     :raises StackError: with each payment id that was paid twice, and each planned swap that is not

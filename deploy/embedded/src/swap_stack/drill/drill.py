@@ -22,7 +22,7 @@ from swap_stack.places import Places
 from swap_stack.processes import Registry, end
 from swap_stack.report import Report
 from swap_stack.services import PROCESSES
-from swap_stack.swaps import Planned, Swaps, open_swaps
+from swap_stack.swaps import PlannedSwap, Swaps, open_swaps
 from swap_stack.up import up
 
 BACKUP: Final = "drill.dump"
@@ -36,9 +36,9 @@ class DrillResult:
     """What the drill has shown."""
 
     status: RecoveryStatus  # of the recovery, when it had ended
-    statuses: Mapping[Planned, str]  # in the end
+    statuses: Mapping[PlannedSwap, str]  # in the end
     paid: Counter[int]  # by the Treasuries' logs
-    ids: Mapping[Planned, str]
+    ids: Mapping[PlannedSwap, str]
 
     def faults(self) -> Sequence[str]:
         """Return what should not be; nothing when nothing was paid twice."""
@@ -148,7 +148,7 @@ async def drill(places: Places, options: Options, report: Report) -> None:
     stack = await up(places, fresh, report)
 
     @asynccontextmanager
-    async def stopped() -> AsyncIterator[None]:
+    async def stop_services() -> AsyncIterator[None]:
         registry = Registry(places.processes_file)
         for names in ((SUPERVISOR,), PROCESSES):
             for record in registry.list_alive():
@@ -160,7 +160,7 @@ async def drill(places: Places, options: Options, report: Report) -> None:
     try:
         file = places.var / BACKUP
         drill_result = await run_drill(
-            stack, file=file, stopped=stopped, print_step=report.print_step
+            stack, file=file, stopped=stop_services, print_step=report.print_step
         )
     finally:
         await down(places, report)

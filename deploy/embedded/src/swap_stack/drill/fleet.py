@@ -97,7 +97,7 @@ class Fleet:
                 every=POLL_SECONDS,
             )
         if problem:
-            log = self._places.shown(self._places.log(self.services[name].key))
+            log = self._places.display_path(self._places.log(self.services[name].key))
             raise StackError(f"{name} is not ready ({problem}): {log}")
 
 

@@ -19,7 +19,7 @@ from psycopg import sql
 from swap_sdk import AsyncClient
 from swap_stack.daemon import StackError
 from swap_stack.demo.journeys import NATIVE_TO_NATIVE
-from swap_stack.deploying import mined
+from swap_stack.deploying import mine_transaction
 from swap_stack.down import down
 from swap_stack.drill.checks import require_invariants, require_paid_once
 from swap_stack.drill.fleet import ORDER, Fleet, with_settings
@@ -34,7 +34,7 @@ from swap_stack.ports import PortsInUse
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.services import ON_KAFKA
-from swap_stack.swaps import Planned, open_swaps
+from swap_stack.swaps import PlannedSwap, open_swaps
 from swap_stack.up import up
 from swap_stack.wallet import Wallet, call_data
 
@@ -133,7 +133,7 @@ class Rotations:
         for network in self._stack["networks"]:
             node = Node(network["rpc_urls"][0])
             funder = await Wallet.open(node, development_keys(old.private_key).funder.private_key)
-            await mined(node, await funder.pay(new.address, GAS_MONEY))
+            await mine_transaction(node, await funder.pay(new.address, GAS_MONEY))
         self._write_signers([old.address, new.address])
         await self._set(
             *("chain_watcher", "settler"),
@@ -177,7 +177,9 @@ class Rotations:
             owner = await Wallet.open(node, owner_key)
             for contract in OPERATED:
                 data = call_data(function, of.address)
-                await mined(node, await owner.send(network["contracts"][contract], data=data))
+                await mine_transaction(
+                    node, await owner.send(network["contracts"][contract], data=data)
+                )
 
     def _write_signers(self, addresses: Sequence[str]) -> None:
         """Write the catalogue that the services read at their next start."""
@@ -231,18 +233,18 @@ async def rotate_all(
     parts = Infrastructure.of(places, PortsInUse(places.ports_file), registry, made, options)
     secured = parts.broker if parts.broker_choice.is_secured else None
     fleet = Fleet(places, stack)
-    with report.timed("services", "without a supervisor, one by one"):
+    with report.time_step("services", "without a supervisor, one by one"):
         await fleet.take_over()
-    crossed: list[Planned] = []
+    crossed: list[PlannedSwap] = []
     async with aiohttp.ClientSession() as session, open_swaps(stack) as swaps:
         broker = secured if isinstance(secured, Kafka) else None
         if broker is None:
             report.print_step("login of Kafka", "not rotated: this broker has no login and no TLS")
         for rotation in Rotations(fleet, stack, made, broker, session).list_all():
-            planned = Planned(f"across {rotation.name}", NATIVE_TO_NATIVE)
+            planned = PlannedSwap(f"across {rotation.name}", NATIVE_TO_NATIVE)
             await swaps.create(planned)
             await swaps.pay(planned)
-            with report.timed(rotation.name, "replaced"):
+            with report.time_step(rotation.name, "replaced"):
                 await rotation.run()
             report.print_step(
                 await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}"

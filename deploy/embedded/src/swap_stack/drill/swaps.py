@@ -11,13 +11,13 @@ from swap_stack.demo.journeys import (
     REFUSED,
     TOKEN_TO_TOKEN,
 )
-from swap_stack.swaps import Planned
+from swap_stack.swaps import PlannedSwap
 
 # Created before the backup: paid after it, refunded after it, paid for after the restore.
-PAID_OUT: Final = Planned("paid out", TOKEN_TO_TOKEN)
-SENT_BACK: Final = Planned("sent back", REFUSED)
-UNPAID: Final = Planned("not yet paid for", COIN_TO_OTHER_COIN)
+PAID_OUT: Final = PlannedSwap("paid out", TOKEN_TO_TOKEN)
+SENT_BACK: Final = PlannedSwap("sent back", REFUSED)
+UNPAID: Final = PlannedSwap("not yet paid for", COIN_TO_OTHER_COIN)
 # Created and paid after the backup.
-FORGOTTEN: Final = Planned("forgotten", replace(NATIVE_TO_NATIVE, amount="0.2"))
+FORGOTTEN: Final = PlannedSwap("forgotten", replace(NATIVE_TO_NATIVE, amount="0.2"))
 # Created after the restore.
-NEW: Final = Planned("new", NATIVE_TO_NATIVE)
+NEW: Final = PlannedSwap("new", NATIVE_TO_NATIVE)

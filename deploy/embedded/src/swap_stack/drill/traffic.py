@@ -12,7 +12,7 @@ from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import read_deliveries
 from swap_stack.demo.journeys import NATIVE_TO_NATIVE, TOKEN_TO_TOKEN
 from swap_stack.places import Places
-from swap_stack.swaps import Planned, Swaps
+from swap_stack.swaps import PlannedSwap, Swaps
 from swap_stack.waiting import last_problem
 
 PAUSE_SECONDS: Final = 1.0
@@ -26,7 +26,7 @@ class Traffic:
 
     def __init__(self, swaps: Swaps) -> None:
         self._swaps = swaps
-        self.paid: list[Planned] = []
+        self.paid: list[PlannedSwap] = []
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -44,7 +44,7 @@ class Traffic:
     async def _send(self) -> None:
         while True:
             number = len(self.paid)
-            planned = Planned(f"swap {number}", JOURNEYS[number % len(JOURNEYS)])
+            planned = PlannedSwap(f"swap {number}", JOURNEYS[number % len(JOURNEYS)])
             try:
                 await self._swaps.create(planned)
             except SwapError:
@@ -54,7 +54,7 @@ class Traffic:
             await asyncio.shield(self._pay(planned))
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _pay(self, planned: Planned) -> None:
+    async def _pay(self, planned: PlannedSwap) -> None:
         await self._swaps.pay(planned)
         self.paid.append(planned)
 

@@ -30,7 +30,7 @@ from swap_stack.swaps import open_swaps
 
 
 @dataclass(frozen=True, slots=True)
-class Deployed:
+class Deployment:
     """The present code on the servers and the data of a stack of the release."""
 
     places: Places
@@ -71,11 +71,11 @@ async def upgrade_and_back(
     """
     fleet = Fleet(places, stack)
     before = dict(fleet.services)
-    with report.timed("services", f"of {release.version}, without a supervisor"):
+    with report.time_step("services", f"of {release.version}, without a supervisor"):
         await fleet.take_over()
     ports, registry = PortsInUse(places.ports_file), Registry(places.processes_file)
     made = load_or_make(places.secrets_file)
-    deployed = Deployed(
+    deployed = Deployment(
         places,
         Infrastructure.of(places, ports, registry, made, options),
         ServicePorts.take(ports),
@@ -86,7 +86,7 @@ async def upgrade_and_back(
     async with open_swaps(stack) as swaps:
         traffic = Traffic(swaps)
         async with traffic.running():
-            with report.timed("migrations", "while the release's services work"):
+            with report.time_step("migrations", "while the release's services work"):
                 await deployed.migrate()
             for name in ORDER:
                 fleet.listens(name, deployed.ports.internal_url(name))
@@ -113,7 +113,7 @@ async def _roll(
 ) -> None:
     """Replace one service after the other; one that the version does not have is ended."""
     for name in order:
-        with report.timed(name, f"→ {version}"):
+        with report.time_step(name, f"→ {version}"):
             if name in services:
                 await fleet.swap_for(services[name])
             else:
@@ -125,13 +125,13 @@ async def drill(places: Places, options: Options, report: Report) -> None:
 
     :raises StackError: when a swap is lost or paid twice, or a service does not start.
     """
-    with report.timed("release", "checked out and installed beside"):
+    with report.time_step("release", "checked out and installed beside"):
         release = await install_release(places.root)
     places.var.mkdir(parents=True, exist_ok=True)
     await wipe(places, report)
     env = {"STACK_DIR": str(places.var), "BROKER": options.broker, "FRESH": "1"}
     try:
-        with report.timed("stack", f"of {release.version} ({release.commit[:8]})"):
+        with report.time_step("stack", f"of {release.version} ({release.commit[:8]})"):
             await run_to_end(release.stack("up"), env=env)
         stack = read_json(places.stack_file)
         fresh = replace(options, kafka_security="none")

@@ -69,9 +69,9 @@ class Anvil(Daemon):
         self._state.parent.mkdir(parents=True, exist_ok=True)
         if self._state.exists() and not self.has_whole_state():
             raise StackError(
-                f"{self.chain.network} was killed while it wrote {self.places.shown(self._state)}, "
-                "and the database remembers what happened on it. `make up FRESH=1` starts from "
-                "nothing."
+                f"{self.chain.network} was killed while it wrote "
+                f"{self.places.display_path(self._state)}, and the database remembers what "
+                "happened on it. `make up FRESH=1` starts from nothing."
             )
         # The program itself, never the wrapper of its package: killing that leaves the chain alive.
         # Only past blocks are written, not states. These would grow by the whole state every

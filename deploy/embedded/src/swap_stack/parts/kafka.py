@@ -101,14 +101,16 @@ class Kafka(Daemon):
 
         :raises ValueError: when the broker asks for no login.
         """
-        await self._secured().set_passwords(self._java(), self.bootstrap_servers, passwords)
+        await self._require_security().set_passwords(
+            self._java(), self.bootstrap_servers, passwords
+        )
 
     async def add_certificate(self) -> None:
         """Make the broker's next certificate, which clients that start now trust as well.
 
         :raises ValueError: when the broker has no certificate.
         """
-        await self._secured().add_certificate()
+        await self._require_security().add_certificate()
 
     async def restart_with_added_certificate(self) -> None:
         """Restart the broker with the certificate that was added.
@@ -116,7 +118,7 @@ class Kafka(Daemon):
         :raises ValueError: when the broker has no certificate.
         :raises StackError: when it is not ready in time.
         """
-        self._secured().use_added_certificate()
+        self._require_security().use_added_certificate()
         await self.stop()
         await self.start()
         await self.ready()
@@ -126,9 +128,9 @@ class Kafka(Daemon):
 
         :raises ValueError: when the broker has no certificate.
         """
-        await self._secured().remove_former_certificate()
+        await self._require_security().remove_former_certificate()
 
-    def _secured(self) -> ScramOverTls:
+    def _require_security(self) -> ScramOverTls:
         if self._security is None:
             raise ValueError("this broker has no certificate and asks for no login")
         return self._security

@@ -161,7 +161,7 @@ async def sign_too_late(outcome_run: OutcomeRun) -> None:
 
 async def reorg_deposit(outcome_run: OutcomeRun) -> None:
     """Only a deposit that needs more than one block can be taken back before it counts."""
-    async with outcome_run.other.stopped():
+    async with outcome_run.other.stop_mining():
         if not await outcome_run.is_waiting():
             return  # it was over before its turn came
         action = await outcome_run.action()

@@ -26,7 +26,7 @@ class SandboxWallet(User):
         await self.node.call("evm_setIntervalMining", BLOCK_SECONDS)
 
     @asynccontextmanager
-    async def stopped(self) -> AsyncIterator[None]:
+    async def stop_mining(self) -> AsyncIterator[None]:
         """Let no block be made for the while but those that are asked for; one after the other."""
         async with self._mining_lock:
             await self.node.call("evm_setIntervalMining", 0)
