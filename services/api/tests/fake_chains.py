@@ -9,14 +9,14 @@ from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.personal_signatures import WalletAnswer
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
-from swap_chains.ports import Simulated
+from swap_chains.ports import CallSimulation
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.errors import Unavailable
 
-DONE = Simulated(succeeded=True, is_revert=False, data=b"", text="")
-REVERTED = Simulated(succeeded=False, is_revert=True, data=b"", text="execution reverted")
+DONE = CallSimulation(succeeded=True, is_revert=False, data=b"", text="")
+REVERTED = CallSimulation(succeeded=False, is_revert=True, data=b"", text="execution reverted")
 
 
 class FakeChains:
@@ -48,7 +48,7 @@ class FakeChains:
 
     async def simulate_relay(
         self, network: Network, relayed: RelayedDeposit, signature: bytes
-    ) -> Simulated:
+    ) -> CallSimulation:
         self._check()
         relayed.call_data(signature)
         self.tries.append((relayed, signature))

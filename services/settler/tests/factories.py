@@ -11,7 +11,7 @@ from coincurve import PrivateKey
 
 from swap_chains.evm.codec import checksum_address, keccak
 from swap_chains.evm.personal_signatures import personal_digest
-from swap_chains.evm.signatures import normalised
+from swap_chains.evm.signatures import normalise
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
@@ -172,7 +172,7 @@ def an_attachment(
             "swap_id": swap_id(number),
             "deposit_id": transfer.body.deposit_id,
             "signer": USER,
-            "signature": "0x" + normalised(signature).hex(),
+            "signature": "0x" + normalise(signature).hex(),
             "text": text,
             "signed_at": at,
         }

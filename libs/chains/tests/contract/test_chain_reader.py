@@ -262,7 +262,7 @@ class TestFollow:
     async def test_finalized_blocks_are_published_in_order_after_their_addition(self, chain):
         start = await chain.reader.head()
         await chain.mine(5)
-        final = await chain.reader.finalized()
+        final = await chain.reader.final_block()
 
         events = await chain.until(lambda seen: BlocksFinalized(final) in seen, after=start)
 
@@ -294,7 +294,7 @@ class TestState:
         head = await chain.reader.head()
 
         assert await chain.reader.block_at(head.number) == head
-        assert (await chain.reader.finalized()).number == head.number - 2
+        assert (await chain.reader.final_block()).number == head.number - 2
         with pytest.raises(BlockUnknown):
             await chain.reader.block_at(head.number + 1)
 

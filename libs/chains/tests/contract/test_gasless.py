@@ -23,8 +23,8 @@ from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
 from swap_chains.evm.gasless_reader import GaslessDeployment, GaslessReader
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
-from swap_chains.evm.signatures import normalised
-from swap_chains.ports import Call, Simulated
+from swap_chains.evm.signatures import normalise
+from swap_chains.ports import Call, CallSimulation
 from swap_domain.gasless import Gasless, GaslessStandard, TokenDomain
 
 from .conftest import ARTIFACTS, EXTERNAL_ACCOUNT, OPERATOR_KEY, OWNER_KEY, USER_KEY
@@ -87,7 +87,7 @@ class World:
         returned = await self.reader.call(Call(to, 0, data, GAS), sender=EXTERNAL_ACCOUNT, at=head)
         return codec.decode_uint(returned)
 
-    async def tried(self, data: bytes, *, to: str | None = None, sender: str) -> Simulated:
+    async def tried(self, data: bytes, *, to: str | None = None, sender: str) -> CallSimulation:
         call = Call(to or self.paymaster, 0, data, GAS)
         [answer] = await self.reader.simulate([call], sender=sender)
         return answer
@@ -151,7 +151,7 @@ async def world(anvil_url: str, deployed: Deployed) -> AsyncIterator[World]:
 
 def signed(relay: RelayedDeposit, key: str = USER_KEY) -> bytes:
     made = Account.sign_typed_data(key, full_message=relay.typed_data())
-    return normalised(bytes(made.signature))
+    return normalise(bytes(made.signature))
 
 
 @pytest.mark.parametrize("standard", GaslessStandard)

@@ -8,7 +8,7 @@ from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from swap_chains.evm import codec
 from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce, domain_separator
-from swap_chains.evm.signatures import normalised, recover
+from swap_chains.evm.signatures import normalise, recover
 from swap_domain.gasless import GaslessStandard, TokenDomain
 
 KEY = "0x" + "a1" * 32
@@ -87,8 +87,8 @@ class TestG7:
     def test_g7_each_form_becomes_the_one_that_tokens_take(self, form):
         forms = self.forms()
 
-        assert normalised(forms[form]) == forms["as wallets give it"]
-        assert recover(self.relay.digest(), normalised(forms[form])) == SIGNER
+        assert normalise(forms[form]) == forms["as wallets give it"]
+        assert recover(self.relay.digest(), normalise(forms[form])) == SIGNER
 
     @pytest.mark.parametrize(
         "signature",
@@ -97,7 +97,7 @@ class TestG7:
     )
     @pytest.mark.fault("G7")
     def test_g7_what_is_no_signature_has_no_signer(self, signature):
-        assert recover(self.relay.digest(), normalised(signature)) is None
+        assert recover(self.relay.digest(), normalise(signature)) is None
 
 
 def test_a_permit_of_a_wallet_with_code_has_no_call():

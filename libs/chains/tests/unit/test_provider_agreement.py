@@ -50,14 +50,14 @@ class TestFinality:
         false_node, correct_node, _ = nodes
         false_node.chain.finality_depth = 0
 
-        assert (await state_of(session, false_node, correct_node).finalized()).number == 6
+        assert (await state_of(session, false_node, correct_node).final_block()).number == 6
 
     @pytest.mark.fault("W27")
     async def test_w27_is_the_second_furthest_of_three(self, session, nodes):
         nodes[0].chain.finality_depth = 0
         nodes[2].chain.finality_depth = 8
 
-        assert (await state_of(session, *nodes).finalized()).number == 6
+        assert (await state_of(session, *nodes).final_block()).number == 6
 
     @pytest.mark.parametrize("depth", [0, 4, 6])
     @pytest.mark.fault("W27")
@@ -67,25 +67,25 @@ class TestFinality:
         false_node.chain.finality_depth = depth
 
         with pytest.raises(FinalBlocksDiffer):
-            await state_of(session, false_node, *nodes[:2]).finalized()
+            await state_of(session, false_node, *nodes[:2]).final_block()
 
     @pytest.mark.fault("W27")
     async def test_w27_block_is_not_final_by_one_of_two_providers(self, session, nodes):
         nodes[1].change = away
 
         with pytest.raises(ChainUnavailable):
-            await state_of(session, *nodes[:2]).finalized()
+            await state_of(session, *nodes[:2]).final_block()
 
     async def test_is_the_report_of_the_only_provider(self, session, nodes):
-        assert (await state_of(session, nodes[0]).finalized()).number == 6
+        assert (await state_of(session, nodes[0]).final_block()).number == 6
 
     @pytest.mark.fault("R8")
     async def test_r8_never_goes_down(self, session, nodes):
         state = state_of(session, *nodes[:2])
-        await state.finalized()
+        await state.final_block()
         nodes[0].chain.finality_depth = 8
 
-        assert (await state.finalized()).number == 6
+        assert (await state.final_block()).number == 6
 
 
 class TestWhatIsPinned:

@@ -30,7 +30,7 @@ from gasless_swaps import (
 )
 
 from swap_chains.evm.codec import selector
-from swap_chains.ports import Simulated
+from swap_chains.ports import CallSimulation
 from swap_contracts.quoting import AssetRef
 from swap_contracts.swaps import Authorization
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.connected
 
 OTHER_KEY = "0x" + "b2" * 32
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-REVERTED = Simulated(succeeded=False, is_revert=True, data=b"", text="reverted")
+REVERTED = CallSimulation(succeeded=False, is_revert=True, data=b"", text="reverted")
 
 
 @pytest.fixture
@@ -452,7 +452,7 @@ class TestAuthorize:
     ) -> None:
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
-        api.chains.answer = Simulated(
+        api.chains.answer = CallSimulation(
             succeeded=False, is_revert=True, data=selector("EnforcedPause()"), text="paused"
         )
 

@@ -86,7 +86,7 @@ class DifferingReader(FakeReader):
 class OtherFinalBlockReader(FakeReader):
     """Nodes of two providers that do not have the same final block."""
 
-    async def finalized(self) -> Any:
+    async def final_block(self) -> Any:
         raise FinalBlocksDiffer(NETWORK, 3, ("one.example", SECOND))
 
 

@@ -70,7 +70,7 @@ class OnAnvil:
 
     async def held(self, account: str) -> int:
         holding = Holding(account, NATIVE)
-        return (await self.reader.balances([holding], at=await self.reader.finalized()))[holding]
+        return (await self.reader.balances([holding], at=await self.reader.final_block()))[holding]
 
 
 @pytest.fixture

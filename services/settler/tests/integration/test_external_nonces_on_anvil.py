@@ -151,7 +151,7 @@ async def test_a18_the_treasury_refuses_signatures_of_a_stolen_key_beyond_its_li
 
     assert [answer.data[:4] for answer in answers] == [selector(error) for error in arbitrary]
     assert (
-        await anvil_world.reader.nonce(world.signer, at=await anvil_world.reader.finalized()) == 4
+        await anvil_world.reader.nonce(world.signer, at=await anvil_world.reader.final_block()) == 4
     )
     assert (await anvil_world.held(a_recipient(1)), await anvil_world.held(EXTERNAL_RECIPIENT)) == (
         PAYOUT,

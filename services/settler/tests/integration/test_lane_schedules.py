@@ -35,7 +35,7 @@ from services.settler.tests.lane_harness import (
 from services.settler.tests.recovery_harness import fencing
 from swap_chains.events import Block
 from swap_chains.evm import codec
-from swap_chains.fake.execution import Emitted
+from swap_chains.fake.execution import EmittedLog
 from swap_chains.ports import SignedTransaction
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
@@ -136,7 +136,7 @@ class Watcher:
                     if log.topics[0] == codec.PAID:
                         yield self._read(log, transaction_hash, block)
 
-    def _read(self, log: Emitted, transaction_hash: str, block: Block) -> PayoutChanged:
+    def _read(self, log: EmittedLog, transaction_hash: str, block: Block) -> PayoutChanged:
         is_final = block.number <= self._chain.finalized_number
         return PayoutChanged(
             intent_id=str(int(log.topics[1], 16)),

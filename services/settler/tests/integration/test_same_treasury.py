@@ -17,7 +17,7 @@ from services.settler.tests.lane_harness import (
 )
 from swap_chains.errors import ChainMismatch, NodesDiffer
 from swap_chains.fake import FakeChain, FakeReader
-from swap_chains.ports import Call, Simulated
+from swap_chains.ports import Call, CallSimulation
 from swap_domain.catalogue import NATIVE
 from swap_settler.paying.usecases.require_same_treasury import RequireSameTreasury
 
@@ -83,7 +83,7 @@ async def test_treasury_is_not_refused_by_one_node(world: World) -> None:
 class Differing(FakeReader):
     """Two providers; one denies what the other reports."""
 
-    async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[Simulated]:
+    async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[CallSimulation]:
         raise NodesDiffer(self.network, 2)
 
 

@@ -13,7 +13,7 @@ from swap_chains.events import Block, BlockAdded
 from swap_chains.evm.blocks import header_at, header_of, headers_at, to_block
 from swap_chains.evm.blooms import may_contain
 from swap_chains.evm.codec import checksum_address, from_hex, from_quantity, to_quantity
-from swap_chains.evm.memos import unexplained, with_proven_memos
+from swap_chains.evm.memos import find_memo_candidates, with_proven_memos
 from swap_chains.evm.movements import (
     Log,
     LogScope,
@@ -74,7 +74,7 @@ async def by_range(
     ends = [to_block(node, answer) for answer in answers[:2]]
     if [block.number for block in ends] != [first, last]:
         raise InconsistentAnswer(node.label, f"not the blocks {first} and {last}")
-    wanted = _wanted(node, scope, answers[2:], scope.receivers())
+    wanted = _logs_in_scope(node, scope, answers[2:], scope.receivers())
     numbers = sorted({log.block_number for log in wanted} | {last})
     _check_range(node, numbers, first, last)
     blocks = await headers_at(node, numbers)
@@ -90,7 +90,7 @@ async def transfers_to(
     receivers = frozenset(address.lower() for address in to)
     place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
     answers = await node.batch([scope.transfers(place, receivers)])
-    wanted = _wanted(node, scope, answers, receivers)
+    wanted = _logs_in_scope(node, scope, answers, receivers)
     numbers = sorted({log.block_number for log in wanted})
     _check_range(node, numbers, first, last)
     return await with_movements(node, scope, await headers_at(node, numbers), wanted)
@@ -125,7 +125,7 @@ async def logs_of_receipts(
     return logs
 
 
-def _wanted(
+def _logs_in_scope(
     node: Node, scope: LogScope, answers: Iterable[Any], receivers: Container[str]
 ) -> list[Log]:
     logs: list[Log] = []
@@ -175,7 +175,7 @@ async def _with_proven_memos(
     places = {
         transaction_hash: event.block.hash
         for event in added
-        for transaction_hash in unexplained(event.movements, scope.treasury)
+        for transaction_hash in find_memo_candidates(event.movements, scope.treasury)
     }
     if not places:
         return list(added)

@@ -71,7 +71,7 @@ async def _read(node: Node, roles: ContractRoles) -> tuple[list[str], list[Unkno
     for contract in operated:
         operators = await _addresses(node, contract, OPERATORS, findings)
         if roles.operator not in operators:
-            findings.append(f"{roles.operator} is no operator of {_named(contract)}")
+            findings.append(f"{roles.operator} is no operator of {_contract_name(contract)}")
         unknown_operators = sorted(operators - roles.operators)
         unknown += [UnknownOperator(contract.name, operator) for operator in unknown_operators]
     if roles.depository is not None:
@@ -88,25 +88,31 @@ async def _of_depository(
     [through] = await _words(node, paymaster, DEPOSITORY)
     if through == expected:
         return []
-    return [f"{_named(paymaster)} deposits through {through}, expected {expected}"]
+    return [f"{_contract_name(paymaster)} deposits through {through}, expected {expected}"]
 
 
 async def _of_owner(node: Node, contract: GovernedContract) -> list[str]:
     owner, pending = await _words(node, contract, OWNER, PENDING_OWNER)
     findings = []
     if owner != contract.owner:
-        findings.append(f"{_named(contract)} is owned by {owner}, expected {contract.owner}")
+        findings.append(
+            f"{_contract_name(contract)} is owned by {owner}, expected {contract.owner}"
+        )
     if pending != codec.ZERO_ADDRESS:
-        findings.append(f"{_named(contract)} has the pending owner {pending}, expected none")
+        findings.append(
+            f"{_contract_name(contract)} has the pending owner {pending}, expected none"
+        )
     return findings
 
 
 def _of_receivers(
     contract: GovernedContract, listed: Collection[str], expected: Collection[str]
 ) -> list[str]:
-    missing = [f"{_named(contract)} does not list {one}" for one in sorted({*expected} - {*listed})]
+    missing = [
+        f"{_contract_name(contract)} does not list {one}" for one in sorted({*expected} - {*listed})
+    ]
     more = [
-        f"{_named(contract)} lists {one}, which the catalogue does not name as a receiver"
+        f"{_contract_name(contract)} lists {one}, which the catalogue does not name as a receiver"
         for one in sorted({*listed} - {*expected})
     ]
     return missing + more
@@ -125,7 +131,7 @@ async def _addresses(
     try:
         return frozenset(codec.decode_addresses(codec.from_hex(answer)))
     except ValueError:
-        findings.append(f"{_named(contract)} does not return its operators or receivers")
+        findings.append(f"{_contract_name(contract)} does not return its operators or receivers")
         return frozenset()
 
 
@@ -136,5 +142,5 @@ def _address(answer: Any) -> str | None:
         return None
 
 
-def _named(contract: GovernedContract) -> str:
+def _contract_name(contract: GovernedContract) -> str:
     return f"the {contract.name} {contract.address}"

@@ -177,7 +177,7 @@ class Follower:
         """
         if self._tail.finalized is not None:
             return _Step()
-        return _Step(claim=await self._finalized(node))
+        return _Step(claim=await self._find_final_block(node))
 
     async def _append(self, node: Node, blocks: Sequence[Block], head: Block) -> _Step:
         added, claim = await block_fetcher.by_hash(node, self._scope, blocks)
@@ -241,12 +241,12 @@ class Follower:
     async def _final_for_ranges(self, node: Node) -> Block | None:
         """Return up to where empty blocks may be skipped; None where two providers do not say."""
         if not self._finality.needs_two:
-            return await self._finalized(node)
+            return await self._find_final_block(node)
         try:
             return await final_block(self._rpc)
         except (ChainUnavailable, NodeRefused):
             return None
 
-    async def _finalized(self, node: Node) -> Block | None:
+    async def _find_final_block(self, node: Node) -> Block | None:
         (answer,) = await node.batch([header_at("finalized")])
         return block_fetcher.finalized_in(node, answer)

@@ -88,8 +88,8 @@ class RelayedDeposit:
         primary, members = _TYPES[self.standard]
         return {
             "types": {
-                _DOMAIN: _listed(_domain_members(self.domain)),
-                primary: _listed(members),
+                _DOMAIN: _to_members(_domain_members(self.domain)),
+                primary: _to_members(members),
             },
             "primaryType": primary,
             "domain": self._domain_values(),
@@ -225,7 +225,7 @@ def _word(kind: str, value: str) -> bytes:
             return uint_word(int(value))
 
 
-def _listed(members: tuple[tuple[str, str], ...]) -> Members:
+def _to_members(members: tuple[tuple[str, str], ...]) -> Members:
     return [{"name": name, "type": kind} for name, kind in members]
 
 

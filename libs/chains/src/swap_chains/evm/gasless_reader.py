@@ -12,7 +12,7 @@ from swap_chains.evm.check import check_chain_id
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.state import EvmState
-from swap_chains.ports import Call, Holding, Simulated
+from swap_chains.ports import Call, CallSimulation, Holding
 from swap_domain.gasless import Gasless, GaslessStandard
 
 VIEW_GAS: Final = 200_000
@@ -136,7 +136,7 @@ class GaslessReader:
 
     async def simulate_relay(
         self, relayed: RelayedDeposit, signature: bytes, *, operator: str
-    ) -> Simulated:
+    ) -> CallSimulation:
         """Return what the Paymaster's very call would do now."""
         data = relayed.call_data(signature)
         call = Call(relayed.paymaster, value=0, data=data, gas_limit=RELAY_GAS)

@@ -14,7 +14,7 @@ from eth_account import Account
 
 from swap_chains.errors import KeyUnusable
 from swap_chains.evm.codec import checksum_address, keccak
-from swap_chains.evm.signatures import normalised, recover
+from swap_chains.evm.signatures import normalise, recover
 
 _WORD: Final = 32
 _SEQUENCE: Final = 0x30
@@ -61,7 +61,7 @@ class LocalKey:
         return self._address
 
     async def sign(self, digest: bytes) -> bytes:
-        return normalised(self._key.sign_recoverable(digest, hasher=None))
+        return normalise(self._key.sign_recoverable(digest, hasher=None))
 
 
 def keystore_key(path: Path, password: str) -> LocalKey:
@@ -86,7 +86,7 @@ def recoverable(der: bytes, digest: bytes, *, address: str) -> bytes:
     """
     r, s = _integers(der)
     for parity in (0, 1):
-        signature = normalised(r + s + bytes([parity]))
+        signature = normalise(r + s + bytes([parity]))
         if recover(digest, signature) == address:
             return signature
     raise KeyUnusable(f"what was signed is not by {address}")

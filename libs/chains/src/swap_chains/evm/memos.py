@@ -39,7 +39,7 @@ def encode_transfer_with_memo(to_address: str, base_units: int, memo: bytes) -> 
     return codec.encode_transfer(to_address, base_units) + memo
 
 
-def unexplained(movements: Iterable[Movement], treasury: str) -> list[str]:
+def find_memo_candidates(movements: Iterable[Movement], treasury: str) -> list[str]:
     """List the transactions of transfers to the Treasury that may contain a memo."""
     found = (m.id.transaction_hash for m in movements if _needs_proof(m, treasury))
     return list(dict.fromkeys(found))

@@ -95,7 +95,7 @@ class EvmReader(EvmState):
         return await (
             self._on_one_node(read, excluded_providers=excluded_providers)
             if excluded_providers
-            else self._pinned(read)
+            else self._read_pinned(read)
         )
 
     async def block_of_each_provider(

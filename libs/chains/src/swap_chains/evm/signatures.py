@@ -15,7 +15,7 @@ FIRST_V: Final = 27
 _WORD: Final = 32
 
 
-def normalised(signature: bytes) -> bytes:
+def normalise(signature: bytes) -> bytes:
     """Return r, s and v as tokens take them: s in its lower half, v 27 or 28, no ERC-2098.
 
     Bytes that cannot be a key's signature are returned unchanged: a wallet with code may accept
@@ -23,7 +23,7 @@ def normalised(signature: bytes) -> bytes:
     """
     if len(signature) == COMPACT_BYTES:
         packed = int.from_bytes(signature[_WORD:], "big")
-        signature = _joined(signature[:_WORD], packed & (2**255 - 1), packed >> 255)
+        signature = _join(signature[:_WORD], packed & (2**255 - 1), packed >> 255)
     if len(signature) != SIGNATURE_BYTES:
         return signature
     s, v = int.from_bytes(signature[_WORD : 2 * _WORD], "big"), signature[-1]
@@ -32,7 +32,7 @@ def normalised(signature: bytes) -> bytes:
         return signature
     if s > _ORDER // 2:
         s, parity = _ORDER - s, 1 - parity
-    return _joined(signature[:_WORD], s, parity)
+    return _join(signature[:_WORD], s, parity)
 
 
 def recover(digest: bytes, signature: bytes) -> str | None:
@@ -47,5 +47,5 @@ def recover(digest: bytes, signature: bytes) -> str | None:
     return checksum_address("0x" + keccak(key.format(compressed=False)[1:])[-20:].hex())
 
 
-def _joined(r: bytes, s: int, parity: int) -> bytes:
+def _join(r: bytes, s: int, parity: int) -> bytes:
     return r + s.to_bytes(_WORD, "big") + bytes([FIRST_V + parity])

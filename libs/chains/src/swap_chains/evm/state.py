@@ -28,12 +28,12 @@ from swap_chains.evm.rpc import Node, Request, Rpc, read_from
 from swap_chains.evm.rpc_responses import as_revert
 from swap_chains.ports import (
     Call,
+    CallSimulation,
     Fees,
     FoundTransaction,
     Holding,
     NodeReceipt,
     Receipt,
-    Simulated,
 )
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class EvmState:
         behind: list[Block] = []
 
         async def read(node: Node) -> Block:
-            block = await _tagged(node, "latest")
+            block = await _require_header(node, "latest")
             if block.number < at_least:
                 behind.append(block)
                 raise InconsistentAnswer(node.label, f"its head is {block.number}")
@@ -74,21 +74,21 @@ class EvmState:
                 raise
             return max(behind, key=lambda block: block.number)
 
-    async def finalized(self) -> Block:
+    async def final_block(self) -> Block:
         claim = await final_block(self._rpc)
         if self._finalized is None or claim.number > self._finalized.number:
             self._finalized = claim
         return self._finalized
 
     async def block_at(self, number: int) -> Block:
-        block = await self._pinned(lambda node: find_header(node, number))
+        block = await self._read_pinned(lambda node: find_header(node, number))
         if block is None:
             raise BlockUnknown(self.network, number)
         return block
 
     async def nonce(self, account: str, *, at: Block) -> int:
         place = {"blockHash": at.hash}
-        return await self._pinned(lambda node: _quantity(node, account, place))
+        return await self._read_pinned(lambda node: _quantity(node, account, place))
 
     async def pending_nonce(self, account: str) -> int:
         return await self._on_one_node(lambda node: _quantity(node, account, "pending"))
@@ -99,7 +99,9 @@ class EvmState:
         ]
 
         async def read(node: Node) -> int:
-            return max(codec.from_quantity(answer) for answer in _known(await node.batch(requests)))
+            return max(
+                codec.from_quantity(answer) for answer in _known_answers(await node.batch(requests))
+            )
 
         try:
             return max(await of_two_providers(self._rpc, read))
@@ -108,7 +110,7 @@ class EvmState:
 
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
         unique = list(dict.fromkeys(holdings))
-        return await self._pinned(lambda node: read_balances(node, unique, at.hash))
+        return await self._read_pinned(lambda node: read_balances(node, unique, at.hash))
 
     async def balances_of_each_provider(
         self, holdings: Collection[Holding], *, at: Block
@@ -121,25 +123,27 @@ class EvmState:
 
     async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
         return await self._on_one_node(
-            lambda node: _returned(node, [_call("eth_call", call, sender, {"blockHash": at.hash})])
+            lambda node: _call_result(
+                node, [_call("eth_call", call, sender, {"blockHash": at.hash})]
+            )
         )
 
     async def estimate_gas(self, call: Call, *, sender: str) -> int:
         request = _call("eth_estimateGas", call, sender)
         return int.from_bytes(
-            await self._on_one_node(lambda node: _returned(node, [request])), "big"
+            await self._on_one_node(lambda node: _call_result(node, [request])), "big"
         )
 
     async def simulate(
         self, calls: Sequence[Call], *, sender: str, at: Block | None = None
-    ) -> Sequence[Simulated]:
+    ) -> Sequence[CallSimulation]:
         place = "latest" if at is None else {"blockHash": at.hash}
         requests = [_call("eth_call", call, sender, place, call.gas_limit) for call in calls]
 
-        async def read(node: Node) -> list[Simulated]:
-            return [_simulated(node, answer) for answer in await node.batch(requests)]
+        async def read(node: Node) -> list[CallSimulation]:
+            return [_to_simulation(node, answer) for answer in await node.batch(requests)]
 
-        return await self._pinned(read)
+        return await self._read_pinned(read)
 
     async def with_code(self, accounts: Collection[str]) -> frozenset[str]:
         unique = list(dict.fromkeys(accounts))
@@ -153,7 +157,7 @@ class EvmState:
 
     async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:
         hashes = list(dict.fromkeys(transaction_hashes))
-        return await self._pinned(lambda node: _receipts(node, hashes))
+        return await self._read_pinned(lambda node: _receipts(node, hashes))
 
     async def receipts_of_each_node(
         self, transaction_hashes: Collection[str]
@@ -180,10 +184,10 @@ class EvmState:
 
         async def read(node: Node) -> Mapping[str, FoundTransaction]:
             requests = [Request("eth_getTransactionByHash", (h,)) for h in hashes]
-            found = [_found(a) for a in _known(await node.batch(requests))]
+            found = [_to_found_transaction(a) for a in _known_answers(await node.batch(requests))]
             return {transaction.transaction_hash: transaction for transaction in found}
 
-        return await self._pinned(read)
+        return await self._read_pinned(read)
 
     async def transactions_between(self, *, first: int, last: Block) -> Sequence[FoundTransaction]:
         async def read(node: Node) -> Sequence[FoundTransaction]:
@@ -194,7 +198,9 @@ class EvmState:
             blocks = [to_block(node, answer) for answer in answers]
             if blocks[-1] != last or any(a.hash != b.parent_hash for a, b in pairwise(blocks)):
                 raise InconsistentAnswer(node.label, f"other blocks than those up to {last.hash}")
-            return [_found(sent) for answer in answers for sent in answer["transactions"]]
+            return [
+                _to_found_transaction(sent) for answer in answers for sent in answer["transactions"]
+            ]
 
         return await self._on_one_node(read)
 
@@ -212,7 +218,7 @@ class EvmState:
 
         return await self._on_one_node(read)
 
-    async def _pinned(self, work: Callable[[Node], Awaitable[T]]) -> T:
+    async def _read_pinned(self, work: Callable[[Node], Awaitable[T]]) -> T:
         if not self._needs_two:
             return await self._on_one_node(work)
         try:
@@ -233,7 +239,7 @@ async def _quantity(node: Node, account: str, place: object) -> int:
     return codec.from_quantity(await node.call("eth_getTransactionCount", account, place))
 
 
-async def _tagged(node: Node, tag: str) -> Block:
+async def _require_header(node: Node, tag: str) -> Block:
     block = await find_header(node, tag)
     if block is None:
         raise InconsistentAnswer(node.label, f"no {tag} block")
@@ -252,18 +258,18 @@ def _call(method: str, call: Call, sender: str, place: Any = "latest", gas: int 
     return Request(method, (message, place))
 
 
-async def _returned(node: Node, requests: Sequence[Request]) -> bytes:
+async def _call_result(node: Node, requests: Sequence[Request]) -> bytes:
     (answer,) = await node.batch(requests)
     if isinstance(answer, NodeRefused):
         raise as_revert(answer) or answer
     return _bytes(answer)
 
 
-def _simulated(node: Node, answer: Any) -> Simulated:
+def _to_simulation(node: Node, answer: Any) -> CallSimulation:
     if not isinstance(answer, NodeRefused):
-        return Simulated(succeeded=True, is_revert=False, data=_bytes(answer), text="")
+        return CallSimulation(succeeded=True, is_revert=False, data=_bytes(answer), text="")
     revert = as_revert(answer)
-    return Simulated(
+    return CallSimulation(
         succeeded=False,
         is_revert=revert is not None,
         data=revert.data if revert else b"",
@@ -276,7 +282,7 @@ def _bytes(answer: Any) -> bytes:
     return codec.from_hex(answer if len(digits) % 2 == 0 else "0x0" + digits)
 
 
-def _known(answers: Sequence[Any]) -> list[Mapping[str, Any]]:
+def _known_answers(answers: Sequence[Any]) -> list[Mapping[str, Any]]:
     """Return what is known.
 
     :raises NodeRefused: when the node does not say, as while it builds its index.
@@ -289,7 +295,7 @@ def _known(answers: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 async def _receipts(node: Node, hashes: Sequence[str]) -> Mapping[str, Receipt]:
     requests = [Request("eth_getTransactionReceipt", (h,)) for h in hashes]
-    answers = _known(await node.batch(requests))
+    answers = _known_answers(await node.batch(requests))
     numbers = sorted({codec.from_quantity(a["blockNumber"]) for a in answers})
     blocks = {block.hash: block for block in await headers_at(node, numbers)}
     return {
@@ -319,7 +325,7 @@ def _receipt(answer: Mapping[str, Any], block: Block) -> Receipt:
     )
 
 
-def _found(answer: Mapping[str, Any]) -> FoundTransaction:
+def _to_found_transaction(answer: Mapping[str, Any]) -> FoundTransaction:
     to, number = answer.get("to"), answer.get("blockNumber")
     return FoundTransaction(
         transaction_hash=answer["hash"].lower(),

@@ -49,12 +49,14 @@ async def _locate(node: Node, hashes: Sequence[str]) -> Mapping[str, LocatedTran
     answers = await node.batch(requests, unit=len(_METHODS))
     receipts, transactions = answers[::2], answers[1::2]
     return {
-        h: _located(node, h, receipt, transaction)
+        h: _to_located_transaction(node, h, receipt, transaction)
         for h, receipt, transaction in zip(hashes, receipts, transactions, strict=True)
     }
 
 
-def _located(node: Node, transaction_hash: str, receipt: Any, found: Any) -> LocatedTransaction:
+def _to_located_transaction(
+    node: Node, transaction_hash: str, receipt: Any, found: Any
+) -> LocatedTransaction:
     for answer in (receipt, found):
         if isinstance(answer, NodeRefused):  # as while the node builds its index
             raise answer

@@ -197,16 +197,16 @@ def _call_list(arguments: _Arguments) -> Iterator[SignedCall]:
 def _parallel_lists(arguments: _Arguments) -> Iterator[SignedCall]:
     """Decode `(to[], value[], data[])`; an empty list of values means that each is zero."""
     targets, values = list(arguments.words(0)), list(arguments.words(1))
-    yield from _zipped(targets, values or [0] * len(targets), arguments.byte_strings(2))
+    yield from _zip_calls(targets, values or [0] * len(targets), arguments.byte_strings(2))
 
 
 def _lists_without_value(arguments: _Arguments) -> Iterator[SignedCall]:
     """Decode `(to[], data[])`."""
     targets = list(arguments.words(0))
-    yield from _zipped(targets, [0] * len(targets), arguments.byte_strings(1))
+    yield from _zip_calls(targets, [0] * len(targets), arguments.byte_strings(1))
 
 
-def _zipped(
+def _zip_calls(
     targets: list[int], values: list[int], data: Iterator[memoryview]
 ) -> Iterator[SignedCall]:
     for target, value, words in zip(targets, values, data, strict=True):

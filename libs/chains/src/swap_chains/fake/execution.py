@@ -29,7 +29,7 @@ _GAS_OF_A_CALL: Final = 21_000
 _GAS_OF_A_LOG: Final = 30_000
 
 
-class Reverted(Exception):
+class FakeCallReverted(Exception):
     """A contract of the fake chain reverted."""
 
     def __init__(self, data: bytes = b"") -> None:
@@ -38,7 +38,7 @@ class Reverted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Emitted:
+class EmittedLog:
     """A log before it has a place."""
 
     address: str
@@ -100,7 +100,7 @@ class World:
     def move(self, token: str, from_address: str, to_address: str, base_units: int) -> None:
         held = self.balances.get((from_address, token), 0)
         if held < base_units or to_address in self.refusing:
-            raise Reverted()
+            raise FakeCallReverted()
         self.balances[from_address, token] = held - base_units
         self.balances[to_address, token] = self.balances.get((to_address, token), 0) + base_units
 
@@ -109,7 +109,7 @@ class World:
 class Outcome:
     succeeded: bool
     data: bytes
-    logs: tuple[Emitted, ...]
+    logs: tuple[EmittedLog, ...]
     world: World
 
     @property
@@ -122,7 +122,7 @@ def execute(contracts: Contracts, world: World, sender: str, call: Call) -> Outc
     run = _Run(contracts, world.copy(), sender)
     try:
         returned = run.call(call)
-    except Reverted as revert:
+    except FakeCallReverted as revert:
         return Outcome(succeeded=False, data=revert.data, logs=(), world=world)
     return Outcome(succeeded=True, data=returned, logs=tuple(run.logs), world=run.world)
 
@@ -132,7 +132,7 @@ class _Run:
         self._contracts = contracts
         self._sender = sender
         self.world = world
-        self.logs: list[Emitted] = []
+        self.logs: list[EmittedLog] = []
 
     def call(self, call: Call) -> bytes:
         function = call.data[:4]
@@ -168,7 +168,7 @@ class _Run:
         elif function == codec.DECIMALS:
             return codec.uint_word(self._contracts.decimals[token])
         elif function != codec.APPROVE:  # allowances are not kept: every pull is allowed
-            raise Reverted()
+            raise FakeCallReverted()
         return codec.uint_word(1)
 
     def _move_token(self, token: str, from_address: str, to_address: str, amount: int) -> None:
@@ -190,7 +190,7 @@ class _Run:
             self._check_deposit(receiver, amount)
             self._move_token(token, self._sender, receiver, amount)
         else:
-            raise Reverted()
+            raise FakeCallReverted()
         addresses = map(codec.address_topic, (token, receiver))
         topics = (codec.DEPOSITED, "0x" + words[0].hex(), *addresses)
         self._emit(self._contracts.depository, topics, codec.uint_word(amount))
@@ -200,13 +200,13 @@ class _Run:
         """Deposit for who signed: all entry points begin with the same deposit."""
         key, token, receiver, signer = words[0], *map(_address, words[1:4])
         if self._sender not in self.world.operators:
-            raise Reverted(NOT_OPERATOR + codec.address_word(self._sender))
+            raise FakeCallReverted(NOT_OPERATOR + codec.address_word(self._sender))
         if self.world.is_paused:
-            raise Reverted(ENFORCED_PAUSE)
+            raise FakeCallReverted(ENFORCED_PAUSE)
         if signer in self.world.outdated:
-            raise Reverted(PERMIT_NOT_USED)
+            raise FakeCallReverted(PERMIT_NOT_USED)
         if signer in self.world.invalid_signers or key in self.world.relayed:
-            raise Reverted()
+            raise FakeCallReverted()
         self.world.relayed.add(key)
         amount = _uint(words[4])
         self._move_token(token, signer, self._contracts.paymaster or "", amount)
@@ -218,9 +218,9 @@ class _Run:
 
     def _check_deposit(self, receiver: str, amount: int) -> None:
         if receiver != self._contracts.treasury:
-            raise Reverted(NOT_WHITELISTED)
+            raise FakeCallReverted(NOT_WHITELISTED)
         if amount == 0:
-            raise Reverted(ZERO_AMOUNT)
+            raise FakeCallReverted(ZERO_AMOUNT)
 
     def _treasury(self, call: Call, function: bytes, words: Sequence[bytes]) -> bytes:
         views: Mapping[bytes, Callable[[], bool]] = {
@@ -242,12 +242,12 @@ class _Run:
             self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
             self._receive_native(self._sender, call.value, call.data)
         else:
-            raise Reverted()
+            raise FakeCallReverted()
         return b""
 
     def _withdraw(self, token: str, to_address: str, amount: int) -> None:
         if self._sender not in self.world.owners:
-            raise Reverted()
+            raise FakeCallReverted()
         treasury = self._contracts.treasury
         topics = (codec.WITHDRAWN, *map(codec.address_topic, (token, to_address)))
         self._emit(treasury, topics, codec.uint_word(amount))
@@ -263,7 +263,7 @@ class _Run:
             return
         treasury = self._contracts.treasury
         if address in self.world.refusing:
-            raise Reverted(SWEEP_FAILED + salt + codec.address_word(token) + bytes(32))
+            raise FakeCallReverted(SWEEP_FAILED + salt + codec.address_word(token) + bytes(32))
         if token == ZERO_ADDRESS:
             self.world.move(token, address, treasury, amount)
             self._receive_native(address, amount, b"")
@@ -281,12 +281,12 @@ class _Run:
 
     def _pay(self, payments: Sequence[Payment]) -> None:
         if self._sender not in self.world.operators:
-            raise Reverted(NOT_OPERATOR + codec.address_word(self._sender))
+            raise FakeCallReverted(NOT_OPERATOR + codec.address_word(self._sender))
         if self.world.is_paused:
-            raise Reverted(ENFORCED_PAUSE)
+            raise FakeCallReverted(ENFORCED_PAUSE)
         for payment in payments:
             if payment.intent_id in self.world.paid:
-                raise Reverted(ALREADY_PAID + codec.uint_word(payment.intent_id))
+                raise FakeCallReverted(ALREADY_PAID + codec.uint_word(payment.intent_id))
             self.world.paid.add(payment.intent_id)
         for token in {payment.token for payment in payments}:
             self._charge(token, sum(p.base_units for p in payments if p.token == token))
@@ -297,7 +297,7 @@ class _Run:
         capacity, available = self.world.outflows.get(token, (UNLIMITED, UNLIMITED))
         if outflow > available:
             words = (codec.address_word(token), *map(codec.uint_word, (outflow, available)))
-            raise Reverted(OUTFLOW_EXCEEDED + b"".join(words))
+            raise FakeCallReverted(OUTFLOW_EXCEEDED + b"".join(words))
         if capacity != UNLIMITED:
             self.world.outflows[token] = capacity, available - outflow
 
@@ -315,11 +315,11 @@ class _Run:
                 self.world.move(ZERO_ADDRESS, treasury, payment.to_address, payment.base_units)
             else:
                 self._move_token(payment.token, treasury, payment.to_address, payment.base_units)
-        except Reverted:
-            raise Reverted(PAYMENT_FAILED + payment.words()) from None
+        except FakeCallReverted:
+            raise FakeCallReverted(PAYMENT_FAILED + payment.words()) from None
 
     def _emit(self, address: str, topics: tuple[str, ...], data: bytes) -> None:
-        self.logs.append(Emitted(address.lower(), topics, "0x" + data.hex()))
+        self.logs.append(EmittedLog(address.lower(), topics, "0x" + data.hex()))
 
 
 def _safe_calls(arguments: bytes) -> Iterator[Call]:
@@ -331,12 +331,12 @@ def _safe_calls(arguments: bytes) -> Iterator[Call]:
         return
     packed = _bytes_at(data[4:], 0)
     while packed:
-        yield from _unpacked(packed[1 : 85 + _uint(packed[53:85])])
+        yield from _unpack_calls(packed[1 : 85 + _uint(packed[53:85])])
         packed = packed[85 + _uint(packed[53:85]) :]
 
 
 _WALLET_FORMS: Final[Mapping[bytes, Callable[[bytes], Iterator[Call]]]] = {
-    EXECUTE: lambda arguments: _unpacked(_bytes_at(arguments, 0)),
+    EXECUTE: lambda arguments: _unpack_calls(_bytes_at(arguments, 0)),
     SAFE_EXECUTE: _safe_calls,
 }
 
@@ -346,7 +346,7 @@ def _bytes_at(arguments: bytes, nth: int) -> bytes:
     return arguments[start : start + _uint(arguments[start - 32 : start])]
 
 
-def _unpacked(packed: bytes) -> Iterator[Call]:
+def _unpack_calls(packed: bytes) -> Iterator[Call]:
     """Read a wallet's calls: address, value, length of the data, data; one behind the other."""
     while packed:
         end = 84 + _uint(packed[52:84])

@@ -30,13 +30,13 @@ from swap_chains.fake.execution import Outcome, World, execute
 from swap_chains.ports import (
     BlockReport,
     Call,
+    CallSimulation,
     Fees,
     FoundTransaction,
     Holding,
     NodeReceipt,
     Receipt,
     ReportedTransfers,
-    Simulated,
 )
 
 
@@ -97,9 +97,9 @@ class FakeReader:
     def _additions(self, tail: list[Block]) -> list[ChainEvent]:
         new = self._chain.blocks[tail[-1].number + 1 :]
         tail += new
-        return [self._added(block) for block in new]
+        return [self._block_added(block) for block in new]
 
-    def _added(self, block: Block, *, scope: LogScope | None = None) -> BlockAdded:
+    def _block_added(self, block: Block, *, scope: LogScope | None = None) -> BlockAdded:
         scope = scope or self._scope
         mined = self._chain.mined_at(block)
         logs: list[Log] = []
@@ -122,7 +122,7 @@ class FakeReader:
         self._chain.check_reachable()
         return self._chain.blocks[-1]
 
-    async def finalized(self) -> Block:
+    async def final_block(self) -> Block:
         self._chain.check_reachable()
         return self._chain.blocks[self._chain.finalized_number]
 
@@ -145,7 +145,7 @@ class FakeReader:
         self._chain.mined_at(last)
         blocks = self._chain.blocks[first : last.number + 1]
         if to is None:
-            everything = [self._added(block) for block in blocks]
+            everything = [self._block_added(block) for block in blocks]
             return [added for added in everything if added.movements]
         receivers = frozenset(address.lower() for address in to)
         wide = replace(self._scope, watched=receivers)
@@ -153,7 +153,7 @@ class FakeReader:
         for block in blocks:
             movements = tuple(
                 movement
-                for movement in self._added(block, scope=wide).movements
+                for movement in self._block_added(block, scope=wide).movements
                 if isinstance(movement, TokenTransfer) and movement.to_address.lower() in receivers
             )
             if movements:
@@ -218,12 +218,12 @@ class FakeReader:
 
     async def simulate(
         self, calls: Sequence[Call], *, sender: str, at: Block | None = None
-    ) -> Sequence[Simulated]:
+    ) -> Sequence[CallSimulation]:
         self._chain.check_reachable()
         world = self._chain.world if at is None else self._chain.mined_at(at).world
         outcomes = [self._try(world, sender, call) for call in calls]
         return [
-            Simulated(
+            CallSimulation(
                 succeeded=outcome.succeeded,
                 is_revert=not outcome.succeeded,
                 data=outcome.data,
@@ -266,10 +266,10 @@ class FakeReader:
         self, transaction_hashes: Collection[str]
     ) -> Mapping[str, FoundTransaction]:
         self._chain.check_reachable()
-        found = {h: self._found(h) for h in transaction_hashes}
+        found = {h: self._find_transaction(h) for h in transaction_hashes}
         return {h: transaction for h, transaction in found.items() if transaction is not None}
 
-    def _found(self, transaction_hash: str) -> FoundTransaction | None:
+    def _find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
         place = self._chain.find(transaction_hash)
         transaction = place[1] if place else self._chain.pool.get(transaction_hash)
         if transaction is None:
@@ -288,7 +288,7 @@ class FakeReader:
     async def transactions_between(self, *, first: int, last: Block) -> Sequence[FoundTransaction]:
         self._chain.mined_at(last)
         mined = [self._chain.mined_at(b) for b in self._chain.blocks[first : last.number + 1]]
-        found = [self._found(h) for one in mined for h in one.outcomes]
+        found = [self._find_transaction(h) for one in mined for h in one.outcomes]
         return [transaction for transaction in found if transaction is not None]
 
     async def fees(self) -> Fees:

@@ -8,7 +8,7 @@ from typing import Protocol
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.personal_signatures import WalletAnswer
-from swap_chains.ports import Simulated
+from swap_chains.ports import CallSimulation
 from swap_domain.catalogue import Network
 
 
@@ -26,7 +26,7 @@ class GaslessChains(Protocol):
 
     async def simulate_relay(
         self, network: Network, relayed: RelayedDeposit, signature: bytes
-    ) -> Simulated:
+    ) -> CallSimulation:
         """Return what the very deposit would do now.
 
         :raises ValueError: when there is no such call.

@@ -103,7 +103,7 @@ class RunSecondLook:
         :raises FinalBlocksDiffer: when two providers call different blocks of one height final.
         """
         if self._has_second_provider:
-            await self._reader.finalized()
+            await self._reader.final_block()
 
     async def _handle_contradiction(
         self, error: BlockDiffers | BrokenChain | FinalBlocksDiffer

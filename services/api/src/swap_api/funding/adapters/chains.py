@@ -15,7 +15,7 @@ from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import GaslessDeployment, GaslessReader, SignerState
 from swap_chains.evm.personal_signatures import WalletAnswer, ask_wallet
 from swap_chains.evm.state import EvmState
-from swap_chains.ports import Call, Simulated
+from swap_chains.ports import Call, CallSimulation
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable
 
@@ -51,7 +51,7 @@ class EvmGaslessChains:
 
     async def simulate_relay(
         self, network: Network, relayed: RelayedDeposit, signature: bytes
-    ) -> Simulated:
+    ) -> CallSimulation:
         operator = network.signers[0]
         reader = self._readers[network.name]
         return await _or_unavailable(reader.simulate_relay(relayed, signature, operator=operator))

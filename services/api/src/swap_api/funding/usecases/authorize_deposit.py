@@ -25,7 +25,7 @@ from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
-from swap_chains.evm.signatures import SIGNATURE_BYTES, normalised, recover
+from swap_chains.evm.signatures import SIGNATURE_BYTES, normalise, recover
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.swaps import AuthorizationSubmitted
 from swap_contracts.topics import SWAP_REQUESTS
@@ -211,4 +211,4 @@ def read_signature(text: str) -> bytes:
         raise Invalid.field("signature", "must be bytes in hex") from None
     if not signature or len(signature) > SIGNATURE_BYTES_MAX:
         raise Invalid.field("signature", f"must have 1 to {SIGNATURE_BYTES_MAX} bytes")
-    return normalised(signature) if len(signature) <= SIGNATURE_BYTES else signature
+    return normalise(signature) if len(signature) <= SIGNATURE_BYTES else signature

@@ -7,7 +7,7 @@ from typing import Any
 
 from swap_chains.evm.codec import checksum_address, depository_id
 from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
-from swap_chains.evm.signatures import normalised
+from swap_chains.evm.signatures import normalise
 from swap_contracts.swaps import AuthorizationSubmitted
 from swap_domain.catalogue import Network
 from swap_domain.gasless import GaslessStandard
@@ -26,7 +26,7 @@ def to_submitted_signature(
     try:
         typed_data: Any = json.loads(body.typed_data)
         relayed = _relayed(body, swap, network, typed_data["message"])
-        signature = normalised(bytes.fromhex(body.signature.removeprefix("0x")))
+        signature = normalise(bytes.fromhex(body.signature.removeprefix("0x")))
         if typed_data != relayed.typed_data():
             raise Unprocessable(f"{swap.id} does not ask for what was signed")
         call_data = relayed.call_data(signature)

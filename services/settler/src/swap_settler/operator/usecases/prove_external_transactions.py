@@ -55,7 +55,7 @@ class ProveExternalTransactions:
         :raises Refused: when something is not so, or a nonce stays unexplained.
         :raises ChainError: when no node gives a usable answer.
         """
-        final, head = await chain.finalized(), await chain.head()
+        final, head = await chain.final_block(), await chain.head()
         used = await chain.nonce(signer.address, at=final)
         there = await chain.nonce(signer.address, at=head)
         named = _final_only(signer, hashes, await chain.transactions(hashes), final)

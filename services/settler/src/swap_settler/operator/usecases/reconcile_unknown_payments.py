@@ -126,7 +126,7 @@ class ReconcileUnknownPayments:
 
     async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, PayoutFact]:
         """Return what the transaction paid, by id, in a final block that no node denies."""
-        final = await chain.finalized()
+        final = await chain.final_block()
         one = (await chain.transactions([transaction_hash])).get(transaction_hash)
         if one is None or one.block_number is None or one.block_number > final.number:
             raise Refused(f"{transaction_hash} is in no final block")

@@ -164,7 +164,7 @@ class RescueTokens:
 
     async def _find(self, network: Network, chain: ChainReader, transaction_hash: str) -> _Arrival:
         transfers = await chain.reported_transfers(transaction_hash)
-        final = (await chain.finalized()).number
+        final = (await chain.final_block()).number
         numbers, received = await self._received(network, transaction_hash, transfers)
         assert transfers is not None
         is_final = transfers.block.number <= final

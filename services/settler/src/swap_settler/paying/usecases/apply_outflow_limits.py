@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from swap_chains.evm.codec import WORD
-from swap_chains.ports import ChainReader, Simulated
+from swap_chains.ports import CallSimulation, ChainReader
 from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import beyond_limit, queue_length, withheld_payment
 from swap_settler.paying.decide.lane import Group, Payment
@@ -31,7 +31,7 @@ class ApplyOutflowLimits:
     async def queue_excess(
         self,
         groups: Sequence[Group],
-        allowances: Mapping[str, Simulated],
+        allowances: Mapping[str, CallSimulation],
         sent: Mapping[str, int],
     ) -> Sequence[Payment]:
         """Queue the payments beyond a limit, and return them.
@@ -97,5 +97,5 @@ def _fits(payments: Sequence[Payment], available: int) -> bool:
     return fits and queue_length(payments) < QUEUE_LENGTH_MAX
 
 
-def _to_units(answer: Simulated) -> int:
+def _to_units(answer: CallSimulation) -> int:
     return int.from_bytes(answer.data[:WORD], "big")

@@ -81,7 +81,7 @@ class CloseSlots:
         :raises ChainError: when no node gives a usable answer.
         :raises LeaseLost: when another lane has taken over: it may have retried a payment.
         """
-        final = await self._chain.finalized()
+        final = await self._chain.final_block()
         if final.number == self._last_number or await self._store.is_network_halted():
             return
         nonce = await self._chain.nonce(self._signer, at=final)

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_chains.evm.codec import selector
-from swap_chains.ports import ChainReader, Holding, Simulated
+from swap_chains.ports import CallSimulation, ChainReader, Holding
 from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
@@ -43,7 +43,7 @@ class EndRelays:
         self._clock = clock
         self._swap_messages = swap_messages
 
-    async def __call__(self, refusals: Mapping[Payment, Simulated], *, epoch: int) -> None:
+    async def __call__(self, refusals: Mapping[Payment, CallSimulation], *, epoch: int) -> None:
         """End unsigned ones that the Paymaster would refuse now.
 
         :param refusals: the answer of each simulation.

@@ -48,7 +48,7 @@ class FenceNonces:
         unfenced = await self._fences.find_unfenced()
         if unfenced is None:
             return 0
-        final = await self._proofs.finalized()
+        final = await self._proofs.final_block()
         used = await self._proofs.nonce(self._signer, at=final)
         end = unfenced.end_nonce or await self._latest(used, final.number) + self._slots_max
         crashpoint("settler.before_fence")

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from swap_chains.errors import ChainError
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
-from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
+from swap_chains.ports import CallSimulation, ChainReader, ChainSender, Fees
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import Group, Payment, Slot, group_payments, one_permit_each
@@ -50,8 +50,8 @@ class Simulation(NamedTuple):
     """What the Treasury would make of some groups now."""
 
     passing: list[Group]
-    reverting: list[tuple[Group, Simulated]]
-    allowances: Mapping[str, Simulated]  # the amount that it would pay now, by token
+    reverting: list[tuple[Group, CallSimulation]]
+    allowances: Mapping[str, CallSimulation]  # the amount that it would pay now, by token
 
 
 class PendingChecks(NamedTuple):
@@ -320,7 +320,7 @@ class SendPayouts:
             allowances,
         )
 
-    async def _refused(self, refused: Sequence[tuple[Payment, Simulated]], epoch: int) -> None:
+    async def _refused(self, refused: Sequence[tuple[Payment, CallSimulation]], epoch: int) -> None:
         limited = [p for p, a in refused if a.data[:4] == OUTFLOW_EXCEEDED]
         await self._limits.queue_refused(limited)
         refused = [(p, a) for p, a in refused if p not in limited]
@@ -349,9 +349,9 @@ class SendPayouts:
             )
 
     async def _fees(self) -> Fees:
-        return (await self._chain.fees()).capped(self._fee_cap)
+        return (await self._chain.fees()).at_most(self._fee_cap)
 
 
-def _refusal_text(refusal: Simulated) -> str:
+def _refusal_text(refusal: CallSimulation) -> str:
     """Return a node's error text with the contract's own, cut to a readable length."""
     return f"{refusal.text} 0x{refusal.data[:REFUSAL_BYTES_MAX].hex()}".strip()

@@ -73,7 +73,7 @@ class SendSweeps:
         if not slots:
             return 0
         had_unsigned, self._has_unsigned_slots = self._has_unsigned_slots, True
-        fees = (await self._chain.fees()).capped(self._fee_cap)
+        fees = (await self._chain.fees()).at_most(self._fee_cap)
         attempts = [await self._transactions.sign(s.nonce, s.payments, fees) for s in slots]
         crashpoint("settler.after_sign_sweep")
         stored = await self._store.store_attempts(attempts, epoch=epoch)

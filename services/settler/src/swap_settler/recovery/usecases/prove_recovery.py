@@ -162,14 +162,18 @@ class ProveRecovery:
             return True
         call = Call(self._treasuries[network], 0, encode_is_operator(address), VIEW_GAS)
         try:
-            [answer] = await chain.simulate([call], sender=VIEW_CALLER, at=await chain.finalized())
+            [answer] = await chain.simulate(
+                [call], sender=VIEW_CALLER, at=await chain.final_block()
+            )
         except ChainError:
             return True
         return not answer.succeeded or bool(int.from_bytes(answer.data, "big"))
 
     async def _final_blocks(self, proofs: Proofs) -> Mapping[str, Block] | None:
         """Return a final block of each network; None while one is before what was proven there."""
-        final_blocks = {network: await chain.finalized() for network, chain in self._chains.items()}
+        final_blocks = {
+            network: await chain.final_block() for network, chain in self._chains.items()
+        }
         proven = {one.network: one.read or 0 for one in proofs.networks}
         is_reached = all(final.number >= proven[n] for n, final in final_blocks.items())
         return final_blocks if is_reached else None
