@@ -18,7 +18,7 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import AssetRef, FundingMethod, Quote
 from swap_contracts.swaps import DepositAttached, RefundAddressSet, SwapRequest, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
-from swap_domain.attaching import Destined, ReceivedTransfer, text_of
+from swap_domain.attaching import ReceivedTransfer, SwapAddresses, text_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_settler.model.chain_facts import DepositFact, PayoutFact
@@ -193,7 +193,7 @@ def a_text(body: DepositChanged, *, number: int = 7, refund_address: str | None 
         from_address=body.from_address or "",
         to_address=body.to_address,
     )
-    destined = Destined(
+    destined = SwapAddresses(
         swap_id(number),
         source_network=ETHEREUM,
         destination_network=POLYGON,

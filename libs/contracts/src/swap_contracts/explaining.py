@@ -11,11 +11,11 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict
 
 
-class _Closed(BaseModel):
+class _ClosedModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class PriceSourceModel(_Closed):
+class PriceSourceModel(_ClosedModel):
     """The price of one source."""
 
     source: str
@@ -23,7 +23,7 @@ class PriceSourceModel(_Closed):
     at: datetime
 
 
-class ExplainedPriceModel(_Closed):
+class ExplainedPriceModel(_ClosedModel):
     """A price, as the sources agree on it, and the price of each of them."""
 
     symbol: str
@@ -33,7 +33,7 @@ class ExplainedPriceModel(_Closed):
     sources: list[PriceSourceModel]
 
 
-class ExplainedGasModel(_Closed):
+class ExplainedGasModel(_ClosedModel):
     """What a network's gas may cost, and how many gas units each transaction is assumed to use."""
 
     network: str
@@ -43,7 +43,7 @@ class ExplainedGasModel(_Closed):
     units: dict[str, int]
 
 
-class FeeRowModel(_Closed):
+class FeeRowModel(_ClosedModel):
     """The route's row of the fee table, and the app's own fee."""
 
     service_fee_basis_points: int
@@ -54,7 +54,7 @@ class FeeRowModel(_Closed):
     quote_lifetime_seconds: int
 
 
-class ExplainedLimitsModel(_Closed):
+class ExplainedLimitsModel(_ClosedModel):
     """In source base units; the maximum is the smaller of the route's and the payable one.
 
     `payable_max_base_units` is what the destination's inventory can pay.
@@ -66,13 +66,13 @@ class ExplainedLimitsModel(_Closed):
     payable_max_base_units: str
 
 
-class InventoryModel(_Closed):
+class InventoryModel(_ClosedModel):
     network: str
     token: str
     available_base_units: str
 
 
-class StepModel(_Closed):
+class StepModel(_ClosedModel):
     """One integer, and how it follows from those above it."""
 
     name: str
@@ -80,7 +80,7 @@ class StepModel(_Closed):
     value: str
 
 
-class RejectedModel(_Closed):
+class RejectedModel(_ClosedModel):
     """Another way that was looked at, and why it is not offered."""
 
     provider: str
@@ -89,7 +89,7 @@ class RejectedModel(_Closed):
     message: str
 
 
-class QuoterExplanationModel(_Closed):
+class QuoterExplanationModel(_ClosedModel):
     at: datetime
     provider: str
     method: str

@@ -25,7 +25,7 @@ class ReceivedTransfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Destined:
+class SwapAddresses:
     """Where the money of a swap comes from and goes to. Each is fixed once it is set."""
 
     swap_id: UUID
@@ -34,11 +34,11 @@ class Destined:
     destination_address: str
     refund_address: str | None
 
-    def without_refund_address(self) -> Destined:
+    def without_refund_address(self) -> SwapAddresses:
         return replace(self, refund_address=None)
 
 
-def text_of(transfer: ReceivedTransfer, swap: Destined, *, chain_id: int) -> str:
+def text_of(transfer: ReceivedTransfer, swap: SwapAddresses, *, chain_id: int) -> str:
     """Return what the sender signs: it can mean this transfer, this swap and this service only.
 
     The Treasury is the service's own contract: no other service has it. The creator of the swap

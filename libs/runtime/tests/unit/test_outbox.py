@@ -54,7 +54,7 @@ def test_so_is_a_body_with_models_in_a_list() -> None:
 def test_a_body_made_of_its_members_is_the_one_that_is_read() -> None:
     read = a_request()
 
-    made = SwapRequested.trusted(dict(read))
+    made = SwapRequested.from_trusted(dict(read))
 
     assert made == read
     assert made.model_dump_json() == read.model_dump_json()

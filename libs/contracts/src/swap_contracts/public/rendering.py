@@ -96,14 +96,14 @@ class Prices:
     def network(self, name: str) -> Any:
         if name not in self._networks:
             facts = self._network_facts(name)
-            native = self._priced(facts.tokens[facts.native], (name, facts.native))
-            self._networks[name] = self._shown({**facts.members, "token": native})
+            native = self._with_price(facts.tokens[facts.native], (name, facts.native))
+            self._networks[name] = self._to_answer({**facts.members, "token": native})
         return self._networks[name]
 
     def token(self, asset: AssetRef) -> Any:
         key = asset.network, asset.token
         if key not in self._tokens:
-            self._tokens[key] = self._shown(self._priced(self._token_facts(asset), key))
+            self._tokens[key] = self._to_answer(self._with_price(self._token_facts(asset), key))
         return self._tokens[key]
 
     def native(self, asset: AssetRef) -> AssetRef:
@@ -129,11 +129,11 @@ class Prices:
             precision=self._token_facts(quote.source).precision,
         )
 
-    def _shown(self, members: Fragment) -> Any:
+    def _to_answer(self, members: Fragment) -> Any:
         """Return what stands for a network or a token in an answer."""
         return members
 
-    def _priced(self, facts: TokenFacts, key: tuple[str, str]) -> Fragment:
+    def _with_price(self, facts: TokenFacts, key: tuple[str, str]) -> Fragment:
         return {**facts.members, "price_in_usd": price(self._usd[key])}
 
     def _native(self, asset: AssetRef) -> str:
@@ -202,7 +202,7 @@ def _swap(swap: SwapChanged, prices: Prices, heads: Mapping[str, int]) -> Fragme
         "destination_network": prices.network(destination.network),
         "destination_token": prices.token(destination),
         "destination_exchange": None,
-        "requested_amount": prices.down(source, _requested(swap)),
+        "requested_amount": prices.down(source, _requested_base_units(swap)),
         "destination_address": swap.destination_address,
         "source_address": swap.source_address,
         "status": swap.status,
@@ -222,7 +222,7 @@ def _swap(swap: SwapChanged, prices: Prices, heads: Mapping[str, int]) -> Fragme
     }
 
 
-def _requested(swap: SwapChanged) -> str:
+def _requested_base_units(swap: SwapChanged) -> str:
     """Return what was asked for; of a swap that takes any amount, what has come."""
     if int(swap.quote.requested_base_units):
         return swap.quote.requested_base_units

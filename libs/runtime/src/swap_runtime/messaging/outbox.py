@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from swap_contracts.envelope import Body, Envelope, Topic, rendered
+from swap_contracts.envelope import Body, Envelope, Topic, render_json
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Transaction
 from swap_runtime.postgres.sql import sql
@@ -70,7 +70,7 @@ class Outgoing:
             "trace_id": trace_id,
             "body": body,
         }
-        return cls(message_id, topic.name, key.encode(), rendered(envelope))
+        return cls(message_id, topic.name, key.encode(), render_json(envelope))
 
 
 def add_to_outbox(connection: Transaction, outgoing: Sequence[Outgoing]) -> None:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swap_contracts.envelope import rendered
+from swap_contracts.envelope import render_json
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import (
     QuoteOutcome,
@@ -69,15 +69,15 @@ class QuoterEndpoints:
         answer = self._give_quotes(question)
         if answer.explanation is not None:
             return _answered(request, answer.model_dump_json().encode())
-        return _answered(request, rendered(answer))
+        return _answered(request, render_json(answer))
 
     async def _quotes(self, request: Request) -> Response:
         questions = QuoteQuestions.model_validate_json(await _body(request)).questions
         outcomes = tuple(self._outcome(question) for question in questions)
-        answer = QuotesAnswer.trusted({"outcomes": outcomes})
+        answer = QuotesAnswer.from_trusted({"outcomes": outcomes})
         if any(question.explain for question in questions):
             return _answered(request, answer.model_dump_json().encode())
-        return _answered(request, rendered(answer))
+        return _answered(request, render_json(answer))
 
     def _outcome(self, question: QuoteQuestion) -> QuoteOutcome:
         try:
@@ -86,7 +86,7 @@ class QuoterEndpoints:
             observe.answered("quote", code_of(refusal))
             return QuoteOutcome(refusal=refusal_body(refusal))
         observe.answered("quote", "ok")
-        return QuoteOutcome.trusted({"answer": answer, "refusal": None})
+        return QuoteOutcome.from_trusted({"answer": answer, "refusal": None})
 
     async def _limits(self, request: Request) -> Response:
         question = RouteQuestion.model_validate_json(await _body(request))

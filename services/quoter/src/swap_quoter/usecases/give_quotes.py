@@ -45,7 +45,7 @@ class GiveQuotes:
         explanation = None
         if question.explain:
             explanation = self._explain_quotes(question, route, terms, priced, slippage_ppm)
-        return QuoteAnswer.trusted(
+        return QuoteAnswer.from_trusted(
             {
                 "quote": self._quote(route, terms, priced, slippage_ppm, milliseconds),
                 "lifetime_seconds": route.rule.quote_lifetime // SECOND,
@@ -57,7 +57,7 @@ class GiveQuotes:
         self, route: Route, terms: Terms, priced: Priced, slippage_ppm: int, milliseconds: int
     ) -> Quote:
         # Not validated: a quote is requested hundreds of times a second, and tests read it back.
-        return Quote.trusted(
+        return Quote.from_trusted(
             {
                 **self._standing_of(route, terms),
                 "requested_base_units": str(priced.requested),

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from swap_api.funding.decide.attaching import UnmatchedTransfer
 from swap_chains.evm.codec import checksum_address
-from swap_domain.attaching import Destined
+from swap_domain.attaching import SwapAddresses
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
@@ -55,12 +55,12 @@ class PostgresUnmatchedTransfers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def destined(self, swap_id: UUID) -> Destined | None:
+    async def destined(self, swap_id: UUID) -> SwapAddresses | None:
         row = (await read_alone(self._engine, DESTINED, {"id": swap_id})).one_or_none()
         if row is None:
             return None
         refund = row.refund_address
-        return Destined(
+        return SwapAddresses(
             swap_id,
             source_network=row.source_network,
             destination_network=row.destination_network,

@@ -19,7 +19,7 @@ from swap_contracts.public.transfers import LoneTransferModel
 from swap_contracts.swaps import DepositAttached
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
-from swap_domain.attaching import Destined, text_of
+from swap_domain.attaching import SwapAddresses, text_of
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.clock import Clock
 from swap_runtime.messaging.outbox import Outgoing
@@ -112,7 +112,7 @@ class AttachDeposit:
 
     async def _found(
         self, caller: Caller, swap_id: UUID, transaction_hash: str
-    ) -> tuple[Destined, Network, Sequence[UnmatchedTransfer]]:
+    ) -> tuple[SwapAddresses, Network, Sequence[UnmatchedTransfer]]:
         await find_own_swap(self._swaps, caller, swap_id)
         swap = await self._transfers.destined(swap_id)
         if swap is None:
@@ -184,7 +184,7 @@ def _chosen(found: Sequence[UnmatchedTransfer], transfer_id: UUID | None) -> Unm
 
 
 def _is_over_an_earlier_text(
-    network: Network, transfer: UnmatchedTransfer, swap: Destined, signature: bytes
+    network: Network, transfer: UnmatchedTransfer, swap: SwapAddresses, signature: bytes
 ) -> bool:
     """Return whether the sender signed before the swap had its refund address."""
     if swap.refund_address is None:
@@ -193,7 +193,7 @@ def _is_over_an_earlier_text(
     return recover(personal_digest(earlier), signature) == transfer.from_address
 
 
-def _model(network: Network, transfer: UnmatchedTransfer, swap: Destined) -> LoneTransferModel:
+def _model(network: Network, transfer: UnmatchedTransfer, swap: SwapAddresses) -> LoneTransferModel:
     return LoneTransferModel(
         transfer_id=str(transfer.deposit_id),
         status=transfer.status(swap.swap_id).value,

@@ -73,7 +73,7 @@ class JsonRendering:
         values["changed_at"] = request.created_at
         values["quote"] = request.quote
         values["quote_expires_at"] = request.quote_expires_at
-        return self.swap(SwapChanged.trusted(values))
+        return self.swap(SwapChanged.from_trusted(values))
 
     def swap(self, swap: SwapChanged) -> SwapRow:
         step_status = self._step_status(swap)

@@ -181,7 +181,7 @@ class CreateSwap:
         lifetime = creation.caller.allowances.swap_lifetime or self._catalogue.swap_lifetime
         method = creation.order.price.funding.method
         # Not validated: all of it was checked or made here, and tests read it back.
-        return SwapRequested.trusted(
+        return SwapRequested.from_trusted(
             {
                 "swap_id": swap_id,
                 "app_id": creation.caller.app_id,

@@ -10,7 +10,7 @@ from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.swaps import DepositAttached
-from swap_domain.attaching import Destined, ReceivedTransfer, text_of
+from swap_domain.attaching import ReceivedTransfer, SwapAddresses, text_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unprocessable
 from swap_settler.model.batch_state import BatchState
@@ -120,7 +120,7 @@ def _texts(deposit: Deposit, swap: Swap, catalogue: Catalogue) -> tuple[str, ...
     """Return what may have been signed: a refund address may be set after that."""
     terms = swap.terms
     refund = None if terms.refund_address is None else checksum_address(terms.refund_address)
-    destined = Destined(
+    destined = SwapAddresses(
         swap.id,
         source_network=terms.source.network,
         destination_network=terms.destination.network,
