@@ -128,7 +128,7 @@ async def _prepare(connection: Connection, question: Question) -> None:
         return
     converter, values = (
         Transformer(connection._connection),
-        question.statement.ordered(question.values),
+        question.statement.order_values(question.values),
     )
     converter.dump_sequence(values, [PyFormat.AUTO] * len(values))
     types = [await connection.scalar(TYPE_OF, {"oid": oid}) for oid in converter.types or ()]
@@ -143,7 +143,9 @@ def _name(question: Question) -> str:
 
 
 def _execution(question: Question) -> str:
-    values = [Literal(value).as_string() for value in question.statement.ordered(question.values)]
+    values = [
+        Literal(value).as_string() for value in question.statement.order_values(question.values)
+    ]
     return f"EXECUTE {_name(question)}" + (f" ({', '.join(values)})" if values else "")
 
 

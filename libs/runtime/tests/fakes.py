@@ -77,10 +77,10 @@ class FakeParking:
             raise Behind
         yield
 
-    async def verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
+    async def select_verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
         return records
 
-    async def held(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
+    async def held_keys(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
         return self._held_of(topic) & frozenset(keys)
 
     def _held_of(self, topic: str) -> frozenset[bytes]:
@@ -158,7 +158,7 @@ class KeepNotes:
                     values = message.body.model_dump()
                     await connection.execute(KEEP, values)
 
-    async def stored(self) -> list[tuple[str, int]]:
+    async def stored_notes(self) -> list[tuple[str, int]]:
         """Every effect, in order; a message with two effects appears twice."""
         async with self._engine.connect() as connection:
             return [tuple(row) for row in await connection.execute(STORED)]

@@ -27,7 +27,7 @@ from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_runtime.postgres.wake import Wake
-from swap_runtime.process.supervision import cancelled
+from swap_runtime.process.supervision import cancel_and_wait
 from tests.support.waiting import until
 
 FAST = timedelta(milliseconds=20)
@@ -111,7 +111,7 @@ class Notifier:
             yield deliver
         finally:
             for task in tasks:
-                await cancelled(task)
+                await cancel_and_wait(task)
             await deliver.finish()
             await sender.close()
 

@@ -44,7 +44,7 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused as OrderRefused
+from swap_runtime.errors import RequestRefused as OrderRefused
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import LeaseLost

@@ -29,7 +29,7 @@ from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_domain.lifecycle import Status
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_runtime.messaging.consuming import Subscriptions, consume
-from swap_runtime.process.supervision import Supervised
+from swap_runtime.process.supervision import SupervisedTask
 from swap_runtime.screening import ScreeningService
 from swap_runtime.settings import KafkaSettings, ScreeningSettings
 from swap_runtime.telemetry import span_export  # noqa: F401  # as above
@@ -96,7 +96,7 @@ def _started() -> None:
     swap_settler.operator.observe.networks_listed([NAME])
     swap_settler.paying.observe.networks_listed([NAME])
     nothing = cast("Any", None)
-    Supervised(NAME, nothing, failures_max=1)
+    SupervisedTask(NAME, nothing, failures_max=1)
     ScreeningService(ScreeningSettings(), nothing)
     consume(
         Subscriptions(KafkaSettings(bootstrap_servers="127.0.0.1:1")),

@@ -122,7 +122,7 @@ class TestConsume:
             await until(lambda: _has(notes, 50))
 
         await relay.stop()
-        assert await notes.stored() == [("a", n) for n in range(1, 51)]
+        assert await notes.stored_notes() == [("a", n) for n in range(1, 51)]
 
     async def test_messages_received_during_a_batch_are_the_next_batch(
         self, broker: Broker, topic: Topic[Note]
@@ -173,7 +173,7 @@ class TestConsume:
             await until(lambda: _has(notes, len(others)))
             await until(lambda: _is(len(parking.parked) >= 2))
 
-        assert sorted(await notes.stored()) == sorted((thing, 1) for thing in others)
+        assert sorted(await notes.stored_notes()) == sorted((thing, 1) for thing in others)
         assert {value for value, _ in parking.parked} == {poison, behind}
 
     @pytest.mark.fault("K7")
@@ -269,7 +269,7 @@ class TestConsume:
         async with consuming(broker.settings, topic, commit_and_lose_the_answer, FakeParking()):
             await until(lambda: _is(answers_lost == 0 and notes.calls >= 3))
 
-        assert await notes.stored() == [("a", 1), ("a", 2)]
+        assert await notes.stored_notes() == [("a", 1), ("a", 2)]
 
     @pytest.mark.fault("K10")
     async def test_k10_a_second_consumer_joins_while_a_handler_runs(
@@ -291,7 +291,7 @@ class TestConsume:
                 await until(lambda: _has(notes, 20))
                 await until(lambda: _is(_partitions(first) + _partitions(second) == 12))
 
-        assert sorted(await notes.stored()) == sorted((f"{n}", 1) for n in range(20))
+        assert sorted(await notes.stored_notes()) == sorted((f"{n}", 1) for n in range(20))
 
     @pytest.mark.fault("K15")
     async def test_k15_offsets_are_committed_after_the_transaction_and_not_before(
@@ -312,7 +312,7 @@ class TestConsume:
             may_end.set()
             await until(lambda: _has_committed(subscriptions, 1))
 
-        assert await notes.stored() == [("a", 1)]
+        assert await notes.stored_notes() == [("a", 1)]
 
     async def test_a_stop_lets_the_running_batch_end_and_commits_its_offset(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
@@ -329,7 +329,7 @@ class TestConsume:
         await publish(broker.settings, topic, in_bytes(a_note()))
         async with consuming(broker.settings, topic, slow, FakeParking()):
             await asyncio.wait_for(runs.wait(), WITHIN_SECONDS)
-        assert await notes.stored() == [("a", 1)]
+        assert await notes.stored_notes() == [("a", 1)]
 
         await publish(broker.settings, topic, in_bytes(a_note(version=2)))
         async with consuming(broker.settings, topic, slow, FakeParking()):
@@ -359,7 +359,7 @@ class TestConsume:
             broker.program.start()
             await until(lambda: _has_leaders_again(broker.settings, topic.name))
 
-        assert await notes.stored() == [("a", 1)]
+        assert await notes.stored_notes() == [("a", 1)]
 
 
 class TestWatchdog:
@@ -417,7 +417,7 @@ class TestRelayWithoutItsBroker:
 
 
 async def _has(notes: KeepNotes, number: int) -> bool:
-    return len(await notes.stored()) >= number
+    return len(await notes.stored_notes()) >= number
 
 
 async def _is(value: bool) -> bool:

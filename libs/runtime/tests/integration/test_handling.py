@@ -113,4 +113,4 @@ class TestABound:
             with pytest.raises(Unavailable):
                 await Batches(NOTES, notes, FakeParking())([a_record()])
 
-        assert await notes.stored() == []
+        assert await notes.stored_notes() == []

@@ -87,7 +87,7 @@ async def test_p1_a_batch_is_delivered_again_and_acts_once(
     await batches(records)
 
     assert proxy.cuts == 1
-    assert await notes.stored() == [("a", 1), ("a", 2)]
+    assert await notes.stored_notes() == [("a", 1), ("a", 2)]
     assert parking.parked == []
 
 

@@ -239,5 +239,5 @@ class TestForgetForeignXids:
         await sweep()
         await sweep()
 
-        assert await notes.stored() == [("a", 1), ("a", 2)]
+        assert await notes.stored_notes() == [("a", 1), ("a", 2)]
         assert await scalar(reader, "SELECT id FROM watermark") == 2

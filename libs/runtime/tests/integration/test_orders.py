@@ -13,7 +13,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.operators.admin_routes import AdminRoute, Order, OrderRoute
 from swap_runtime.operators.identities import KnownOperator, Operator, Role, token_hash
 from swap_runtime.operators.operator_log import log_order
@@ -46,7 +46,7 @@ class Notes:
     async def write(self, order: Order) -> Response:
         size = int(order.target["size"])
         if self.limit is not None and size > self.limit:
-            raise Refused(f"at most {self.limit}")
+            raise RequestRefused(f"at most {self.limit}")
         await self.together.wait()
         async with transaction(self._engine) as connection:
             await connection.execute(NOTE, {"thing": order.by, "version": size})

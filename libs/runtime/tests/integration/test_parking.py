@@ -92,7 +92,7 @@ class TestPostgresParking:
             (True, "a"),
             (True, "a"),
         ]
-        assert await consumption.notes.stored() == [("b", 1)]
+        assert await consumption.notes.stored_notes() == [("b", 1)]
         assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
     @pytest.mark.fault("K9")
@@ -144,7 +144,7 @@ class TestGuarding:
 
         await consumption.consumer.receive([a_record("c"), a_record(version=4), a_record("d")])
 
-        assert await consumption.notes.stored() == [("b", 1), ("c", 1), ("d", 1)]
+        assert await consumption.notes.stored_notes() == [("b", 1), ("c", 1), ("d", 1)]
         assert [p["is_behind"] for p in await consumption.parked()] == [False, True, True, True]
 
     async def test_waiting_and_unreadable_messages_keep_their_order(
@@ -163,7 +163,7 @@ class TestGuarding:
             [a_record(version=1), a_record("b"), a_record(value=b"{")]
         )
 
-        assert sorted(await consumption.notes.stored()) == [("a", 1), ("b", 1)]
+        assert sorted(await consumption.notes.stored_notes()) == [("a", 1), ("b", 1)]
         assert [p["is_behind"] for p in await consumption.parked()] == [False]
 
     async def test_message_that_fails_behind_a_parked_one_waits_behind_it(
@@ -185,7 +185,7 @@ class TestGuarding:
             await until_blocked(engine)
         await hearing
 
-        assert await consumption.notes.stored() == []
+        assert await consumption.notes.stored_notes() == []
         assert [p["is_behind"] for p in await consumption.parked()] == [False, True]
 
     async def test_finds_a_use_case_that_does_not_mark(
@@ -207,7 +207,7 @@ class TestRelease:
         assert await consumption.operator.release((await consumption.parked())[0]["id"])
         await consumption.settle()
 
-        assert await consumption.notes.stored() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+        assert await consumption.notes.stored_notes() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
         assert await consumption.parked() == []
         assert await consumption.inbox() == ["done"] * 4
 
@@ -236,7 +236,7 @@ class TestRelease:
         await consumption.consumer.receive([a_record(version=1)])
         await consumption.settle()
 
-        assert await consumption.notes.stored() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+        assert await consumption.notes.stored_notes() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
 
     async def test_of_one_that_comes_again_just_then_does_not_lose_it(
         self, consumption: Consumption, monkeypatch: pytest.MonkeyPatch
@@ -253,7 +253,7 @@ class TestRelease:
         monkeypatch.setattr(consumption.consumer, "handle_alone", after_a_copy)
         await consumption.settle()
 
-        assert await consumption.notes.stored() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+        assert await consumption.notes.stored_notes() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
 
     async def test_there_is_no_such_message(self, consumption: Consumption) -> None:
         assert not await consumption.operator.release(999)
@@ -268,5 +268,5 @@ class TestDrop:
         assert await consumption.operator.drop((await consumption.parked())[0]["id"])
         await consumption.settle()
 
-        assert await consumption.notes.stored() == [("b", 1), ("a", 2), ("a", 3)]
+        assert await consumption.notes.stored_notes() == [("b", 1), ("a", 2), ("a", 3)]
         assert await consumption.inbox() == ["done", "done", "done", "parked"]

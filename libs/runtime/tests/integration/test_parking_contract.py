@@ -42,7 +42,7 @@ class Subject:
                     await mark_seen(connection, "test", ids)
 
     async def held(self, keys: Sequence[bytes], *, topic: str = NOTES.name) -> frozenset[bytes]:
-        return await self.parking.held(topic, keys)
+        return await self.parking.held_keys(topic, keys)
 
 
 @pytest.fixture(params=["fake", pytest.param("postgres", marks=pytest.mark.connected)])
@@ -54,7 +54,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
 
 
 async def test_new_consumer_holds_no_keys(subject: Subject) -> None:
-    assert await subject.held([b"a", b"b"]) == frozenset()
+    assert await subject.held_keys([b"a", b"b"]) == frozenset()
     await subject.handle(a_record("a"), a_record("b"))
     assert await subject.parked() == []
 
@@ -65,7 +65,7 @@ async def test_a_parked_message_holds_its_key(subject: Subject, is_behind: bool)
     message_id = a_note("a").message_id
     await subject.parking.park(first, message_id, reason=POISON, is_behind=is_behind)
 
-    assert await subject.held([b"a", b"b"]) == {b"a"}
+    assert await subject.held_keys([b"a", b"b"]) == {b"a"}
     with pytest.raises(Behind):
         await subject.handle(a_record("b"), a_record("a", version=2))
     await subject.handle(a_record("b"))
@@ -74,7 +74,7 @@ async def test_a_parked_message_holds_its_key(subject: Subject, is_behind: bool)
 async def test_a_parked_message_holds_no_key_of_another_topic(subject: Subject) -> None:
     await subject.parking.park(a_record("a"), a_note("a").message_id, reason=POISON)
 
-    assert await subject.held([b"a"], topic="others.v1") == frozenset()
+    assert await subject.held_keys([b"a"], topic="others.v1") == frozenset()
 
 
 async def test_a_message_is_parked_once(subject: Subject) -> None:
@@ -101,4 +101,4 @@ async def test_a_long_reason_is_cut(subject: Subject) -> None:
 async def test_records_of_the_outbox_are_verified(subject: Subject) -> None:
     records = [a_record("a"), a_record("b")]
 
-    assert list(await subject.parking.verified(NOTES.name, records)) == records
+    assert list(await subject.parking.select_verified(NOTES.name, records)) == records

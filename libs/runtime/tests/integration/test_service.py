@@ -176,7 +176,7 @@ class TestWithoutKafka:
             await decide(api.engine, Outgoing.of(HINTED, a_note(version=2)))
             await until(lambda: has_stored(notes, 2))
 
-            assert await notes.stored() == [("a", 1), ("a", 2)]
+            assert await notes.stored_notes() == [("a", 1), ("a", 2)]
 
     async def test_no_sweep_acquires_its_lease_again_while_the_process_stops(
         self, url: str, api_url: str, engine: Engine
@@ -578,11 +578,11 @@ async def is_waited_for(engine: Engine) -> bool:
 
 
 async def has_stored(notes: KeepNotes, number: int) -> bool:
-    return len(await notes.stored()) >= number
+    return len(await notes.stored_notes()) >= number
 
 
 async def notes_of(engine: Engine) -> Sequence[tuple[str, int]]:
-    return await KeepNotes(engine).stored()
+    return await KeepNotes(engine).stored_notes()
 
 
 async def published(engine: Engine) -> bool:

@@ -53,7 +53,7 @@ class TestSweep:
         for _ in range(3):
             await consumption.sweep()
 
-        assert await consumption.notes.stored() == [("a", n) for n in range(1, 6)]
+        assert await consumption.notes.stored_notes() == [("a", n) for n in range(1, 6)]
         assert await consumption.watermark() == 5
 
     async def test_has_five_round_trips_without_messages(
@@ -75,7 +75,7 @@ class TestSweep:
 
         await consumption.sweep()
 
-        assert await consumption.notes.stored() == [("a", 1), ("a", 2)]
+        assert await consumption.notes.stored_notes() == [("a", 1), ("a", 2)]
 
     async def test_leaves_the_work_to_kafka_while_it_brings_messages(
         self, reader: Engine, engine: Engine
@@ -85,7 +85,7 @@ class TestSweep:
 
         await consumption.sweep()
 
-        assert await consumption.notes.stored() == []
+        assert await consumption.notes.stored_notes() == []
 
     async def test_takes_what_is_overdue_even_while_kafka_is_busy(
         self, reader: Engine, engine: Engine
@@ -97,7 +97,7 @@ class TestSweep:
 
         await consumption.sweep()
 
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
 
     @pytest.mark.fault("K3")
     async def test_k3_the_watermark_waits_for_a_transaction_that_may_still_commit(
@@ -108,12 +108,12 @@ class TestSweep:
             await slow.execute("SELECT 1")  # it has its transaction id
             await decide(engine, outgoing("high"))
             await consumption.sweep()
-            assert await consumption.notes.stored() == [("high", 1)]
+            assert await consumption.notes.stored_notes() == [("high", 1)]
             assert await consumption.watermark() == 0
 
         await consumption.sweep()
 
-        assert await consumption.notes.stored() == [("high", 1), ("low", 1)]
+        assert await consumption.notes.stored_notes() == [("high", 1), ("low", 1)]
         assert await consumption.watermark() == 2
 
     async def test_a_second_replica_stands_by(
@@ -127,10 +127,10 @@ class TestSweep:
 
         await standby()
 
-        assert await consumption.notes.stored() == []
+        assert await consumption.notes.stored_notes() == []
         await consumption.sweep.stop()
         await standby()
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
 
     async def test_moves_over_parked_messages(
         self, consumption: Consumption, engine: Engine
@@ -140,7 +140,7 @@ class TestSweep:
 
         await consumption.sweep()
 
-        assert await consumption.notes.stored() == [("good", 1)]
+        assert await consumption.notes.stored_notes() == [("good", 1)]
         assert await consumption.watermark() == 2
 
     async def test_waits_for_a_source_that_has_no_tables_yet(
@@ -170,4 +170,4 @@ class TestWatermark:
                 [Record(NOTES.name, 0, 0, b"a", message.payload, message.message_id, position)]
             )
 
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]

@@ -21,7 +21,7 @@ from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.quarantine import STORED_MAX
 from swap_runtime.messaging.records import Position, Record
-from swap_runtime.messaging.verification import Unverified
+from swap_runtime.messaging.verification import UnverifiedMessages
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
@@ -77,7 +77,7 @@ class TestVerification:
     async def test_takes_what_the_senders_outbox_holds(self, consumption: Consumption) -> None:
         await consumption.consumer.receive(await consumption.sent("a", "b"))
 
-        assert sorted(await consumption.notes.stored()) == [("a", 1), ("b", 1)]
+        assert sorted(await consumption.notes.stored_notes()) == [("a", 1), ("b", 1)]
         assert await consumption.unverified() == []
 
     @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ class TestVerification:
 
         await consumption.consumer.receive([replace(real, **changes), other])  # type: ignore[arg-type]
 
-        assert await consumption.notes.stored() == [("b", 1)]
+        assert await consumption.notes.stored_notes() == [("b", 1)]
         assert [row["state"] for row in await consumption.unverified()] == ["unverified"]
 
     async def test_forged_message_delays_no_real_message_of_its_key_or_id(
@@ -111,7 +111,7 @@ class TestVerification:
 
         await consumption.consumer.receive(await consumption.sent("a"))
 
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
         assert await consumption.operator.list_parked(state="parked", topic=None) == []
 
     async def test_forged_message_that_fails_unmarked_holds_no_key(
@@ -123,7 +123,7 @@ class TestVerification:
 
         await consumption.consumer.receive(await consumption.sent("a"))
 
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
         assert len(await consumption.unverified()) == 1
 
     async def test_thousands_neither_stop_the_consumer_nor_fill_the_table(
@@ -135,7 +135,7 @@ class TestVerification:
             await consumption.consumer.receive(forged[n : n + 500])
         await consumption.consumer.receive([*forged[:100], *real])
 
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
         assert len(await consumption.unverified()) == STORED_MAX
         assert not consumption.consumer.has_stopped
         assert await consumption.marks() == 1
@@ -149,7 +149,7 @@ class TestVerification:
 
         await consumption.consumer.receive([lost])
 
-        assert await consumption.notes.stored() == []
+        assert await consumption.notes.stored_notes() == []
         assert len(await consumption.unverified()) == 1
 
     async def test_a_row_whose_xid_a_restored_dump_rewrote_is_found(
@@ -161,7 +161,7 @@ class TestVerification:
 
         await consumption.consumer.receive([record])
 
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
 
     @pytest.mark.parametrize("is_known", [False, True], ids=["stored alone", "known before"])
     async def test_message_before_the_watermark_counts_as_a_duplicate(
@@ -183,7 +183,7 @@ class TestVerification:
 
         await consumption.consumer.receive([record, replace(record, value=b"{", offset=1)])
 
-        assert await consumption.notes.stored() == []
+        assert await consumption.notes.stored_notes() == []
         assert await consumption.unverified() == []
         assert skipped() - before == 2
 
@@ -192,7 +192,7 @@ class TestVerification:
         await consumption.consumer.receive([a_received("b"), replace(record, key=b"other")])
         forged, _ = await consumption.unverified()
 
-        with pytest.raises(Unverified):
+        with pytest.raises(UnverifiedMessages):
             await consumption.operator.release(int(str(forged["id"])))
         assert await consumption.operator.drop(int(str(forged["id"])))
         assert len(await consumption.unverified()) == 1
@@ -206,7 +206,7 @@ class TestVerification:
         await consumption.consumer.receive([record])
         (stored,) = await consumption.unverified()
         id = int(str(stored["id"]))
-        with pytest.raises(Unverified):
+        with pytest.raises(UnverifiedMessages):
             await consumption.operator.release(id)
         async with reading(consumption.engine) as connection:
             await connection.execute(sql("UPDATE outbox SET topic = :topic"), {"topic": NOTES.name})
@@ -217,7 +217,7 @@ class TestVerification:
         (ended,) = await consumption.operator.list_parked(state="released", topic=None)
         assert ended["id"] == id
         await consumption.consumer.receive([record])
-        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.notes.stored_notes() == [("a", 1)]
 
     async def test_asks_in_the_round_trip_of_the_marks(
         self, consumption: Consumption, round_trips: list[int]

@@ -12,7 +12,7 @@ import structlog
 from pydantic import SecretStr
 
 from swap_contracts.tracing import trace_id_of
-from swap_runtime.telemetry.logging import HIDDEN, bound, configure_logging
+from swap_runtime.telemetry.logging import HIDDEN, bind_fields, configure_logging
 
 SWAP_ID = UUID(int=7)
 
@@ -33,7 +33,7 @@ class TestLogging:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         configure_logging("settler")
-        with bound(swap_id=SWAP_ID):
+        with bind_fields(swap_id=SWAP_ID):
             structlog.get_logger().info("payout sent", attempt=2)
 
         line = last_line(capsys)

@@ -36,7 +36,7 @@ def test_a_statement_names_its_parameters_and_leaves_the_rest_of_the_table_out()
     assert " ".join(statement.text.split()) == (
         "SELECT shop.id, shop.name FROM shop WHERE shop.id = $1::INTEGER"
     )
-    assert statement.ordered({"id": 7}) == [7]
+    assert statement.order_values({"id": 7}) == [7]
 
 
 def test_a_value_in_a_statement_is_refused() -> None:

@@ -37,7 +37,7 @@ def test_a_request_is_rendered_as_its_envelope_is(changes: dict[str, Any]) -> No
     body = a_request(**changes)
     envelope = SWAP_REQUESTS.seal(body, version="requested", occurred_at=FRACTION, trace_id="t")
 
-    sealed = Outgoing.sealed(SWAP_REQUESTS, body, version="requested", trace_id="t", at=FRACTION)
+    sealed = Outgoing.from_body(SWAP_REQUESTS, body, version="requested", trace_id="t", at=FRACTION)
 
     assert sealed == Outgoing.of(SWAP_REQUESTS, envelope)
 
@@ -46,7 +46,7 @@ def test_so_is_a_body_with_models_in_a_list() -> None:
     body = a_swap_changed()
     envelope = SWAP_CHANGED.seal(body, version=2, occurred_at=AT, trace_id="t")
 
-    sealed = Outgoing.sealed(SWAP_CHANGED, body, version=2, trace_id="t", at=AT)
+    sealed = Outgoing.from_body(SWAP_CHANGED, body, version=2, trace_id="t", at=AT)
 
     assert sealed == Outgoing.of(SWAP_CHANGED, envelope)
 
@@ -69,4 +69,4 @@ def test_unsupported_type_cannot_be_rendered() -> None:
     body: Any = a_request().model_copy(update={"quote": Odd.model_construct(amount=1j)})
 
     with pytest.raises(TypeError):
-        Outgoing.sealed(SWAP_REQUESTS, body, version="requested", trace_id="t", at=AT)
+        Outgoing.from_body(SWAP_REQUESTS, body, version="requested", trace_id="t", at=AT)

@@ -10,7 +10,7 @@ class TestSql:
         statement = sql("SELECT :b, CAST(:a AS text[]) WHERE x = :b")
 
         assert statement.text == "SELECT $1, CAST($2 AS text[]) WHERE x = $1"
-        assert statement.ordered({"a": 1, "b": 2}) == [2, 1]
+        assert statement.order_values({"a": 1, "b": 2}) == [2, 1]
 
     @pytest.mark.parametrize("text", ["SELECT '12:30'", "SELECT x::text", "SELECT 'a:b'"])
     def test_does_not_change_other_colons(self, text: str) -> None:
@@ -18,7 +18,7 @@ class TestSql:
 
     def test_a_missing_value_is_an_error(self) -> None:
         with pytest.raises(KeyError, match="b"):
-            sql("SELECT :b").ordered({"a": 1})
+            sql("SELECT :b").order_values({"a": 1})
 
 
 class TestRows:

@@ -7,7 +7,7 @@ import pytest
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.process import supervision
-from swap_runtime.process.supervision import Beat, Rounds, Supervised, TaskFailedTooOften
+from swap_runtime.process.supervision import Beat, Rounds, SupervisedTask, TaskFailedTooOften
 
 
 @pytest.fixture(autouse=True)
@@ -30,12 +30,12 @@ class TestSupervised:
     async def test_starts_a_task_again_that_raised(self) -> None:
         failing = Failing(ValueError(), ValueError())
 
-        await Supervised("x", failing, failures_max=3).keep_running()
+        await SupervisedTask("x", failing, failures_max=3).keep_running()
 
         assert failing.starts == 3
 
     async def test_abandons_after_too_many_failures_in_a_row(self) -> None:
-        task = Supervised("x", Failing(*[ValueError()] * 3), failures_max=3)
+        task = SupervisedTask("x", Failing(*[ValueError()] * 3), failures_max=3)
 
         with pytest.raises(TaskFailedTooOften, match="x"):
             await task.keep_running()
@@ -43,7 +43,7 @@ class TestSupervised:
     async def test_waits_as_long_as_it_takes_for_what_is_unavailable(self) -> None:
         failing = Failing(*[Unavailable("postgres")] * 50)
 
-        await Supervised("x", failing, failures_max=3).keep_running()
+        await SupervisedTask("x", failing, failures_max=3).keep_running()
 
         assert failing.starts == 51
 

@@ -54,7 +54,7 @@ def recorded() -> Iterator[Recorded]:
 
 
 def outgoing(trace: UUID, thing: str = "a") -> Outgoing:
-    return Outgoing.sealed(
+    return Outgoing.from_body(
         NOTES, Note(thing=thing, version=1), version=1, trace_id=trace_id_of(trace), at=NOON
     )
 

@@ -125,7 +125,7 @@ class TestJoining:
 
         await watchdog()
 
-        assert watchdog.unpolled() == {}
+        assert watchdog.unpolled_consumers() == {}
 
     @pytest.mark.fault("K17")
     async def test_k17_ends_the_process_of_a_consumer_that_finds_no_offsets(self) -> None:
@@ -133,7 +133,7 @@ class TestJoining:
         consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
         watchdog = self.watchdog(consumer, Client({0: 9}), stuck_after=timedelta(0))
 
-        assert watchdog.unpolled() == {NOTES.name: "finding its offsets"}
+        assert watchdog.unpolled_consumers() == {NOTES.name: "finding its offsets"}
         with pytest.raises(ConsumerStuck, match="finding its offsets"):
             await watchdog()
 
@@ -146,7 +146,7 @@ class TestJoining:
         watchdog._watched[0].subscriber.consumer = Client({1: 9})  # as after a rebalance
         await watchdog()
 
-        assert watchdog.unpolled() == {NOTES.name: "finding its offsets"}
+        assert watchdog.unpolled_consumers() == {NOTES.name: "finding its offsets"}
 
     @pytest.mark.fault("K17")
     async def test_k17_partitions_that_change_while_none_is_polled_count_as_one_silence(
@@ -251,8 +251,8 @@ class TestJoining:
 
         await watchdog()
 
-        assert watchdog.unpolled() == {}
-        assert watchdog.unassigned() == {NOTES.name: "no partition assigned"}
+        assert watchdog.unpolled_consumers() == {}
+        assert watchdog.unassigned_consumers() == {NOTES.name: "no partition assigned"}
 
 
 @dataclass(frozen=True)

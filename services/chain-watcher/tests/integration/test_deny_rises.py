@@ -14,7 +14,7 @@ from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.usecases import deny_rises
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
@@ -163,9 +163,9 @@ async def test_two_providers_that_differ_halt_and_a_third_decides(world: World) 
 
     assert await published_states(world) == [(str(LARGE), "seen")]
     await world.is_halted()
-    with pytest.raises(Refused, match=f"denied by {SECOND}"):
+    with pytest.raises(RequestRefused, match=f"denied by {SECOND}"):
         await world.resuming(Providers(false_reader, correct_reader(world)))(NETWORK)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         await world.resuming(correct_reader(world))(NETWORK)
     # The lying node's provider is replaced by another one in the configuration.
     await world.denying(Providers(correct_reader(world), correct_reader(world, THIRD)))()

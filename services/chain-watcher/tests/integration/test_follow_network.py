@@ -25,7 +25,7 @@ from swap_chains.events import Block
 from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
@@ -253,7 +253,7 @@ class TestFollowNetwork:
         async with world.followed(FakeReader(wrong)):
             await world.is_halted()
 
-        with pytest.raises(Refused, match="would halt again"):
+        with pytest.raises(RequestRefused, match="would halt again"):
             await world.resuming(FakeReader(wrong))(NETWORK)
         assert await world.watches.find_halt(NETWORK) is not None
         resume_network = world.resuming()
@@ -262,7 +262,7 @@ class TestFollowNetwork:
             world.chain.mine()
             await world.is_at_head()
 
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await resume_network(NETWORK)
 
     @pytest.mark.fault("R6")

@@ -14,7 +14,7 @@ from watch_world import NOW, World
 from swap_chain_watcher.domain.watch import Halt
 from swap_chain_watcher.http.networks import add_routes
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order, OrderRoute
 from swap_runtime.process.service import Service
 
@@ -58,7 +58,7 @@ async def test_lifts_the_halt_that_was_shown(world: World, route: OrderRoute) ->
     async with world.followed():
         world.chain.mine(5)
         await world.is_at_head()
-    with pytest.raises(Refused, match="not halted"):
+    with pytest.raises(RequestRefused, match="not halted"):
         await propose(route)
     await halt(world, "a node lied")
 
@@ -78,7 +78,9 @@ async def test_order_does_not_lift_a_later_halt(world: World, route: OrderRoute)
     await route.carry_out(first)
     await halt(world, "what was final changed", minutes=1)
 
-    with pytest.raises(Refused, match=r"halted anew .* what was final changed: order it again"):
+    with pytest.raises(
+        RequestRefused, match=r"halted anew .* what was final changed: order it again"
+    ):
         await route.carry_out(second)
 
     assert await world.watches.find_halt(NETWORK) is not None
@@ -90,5 +92,5 @@ async def test_order_that_names_another_halt_is_refused(world: World, route: Ord
         await world.is_at_head()
     await halt(world, "a node lied")
 
-    with pytest.raises(Refused, match="for another reason"):
+    with pytest.raises(RequestRefused, match="for another reason"):
         await propose(route, halt={"at": NOW.isoformat(), "reason": "nothing serious"})

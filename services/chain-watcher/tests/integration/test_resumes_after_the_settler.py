@@ -28,7 +28,7 @@ from watch_world import NOW, World
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.watch import Halt
 from swap_chains.events import BlockAdded
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.sql import sql
 
@@ -186,7 +186,7 @@ async def test_an_order_does_not_lift_a_halt_that_began_after_it(
     assert isinstance(world.watches, InterruptedWatches)
     world.watches.interrupt = halts_again
 
-    with pytest.raises(Refused, match=f"the halt of {NETWORK} ended meanwhile"):
+    with pytest.raises(RequestRefused, match=f"the halt of {NETWORK} ended meanwhile"):
         await world.resuming(two_correct_readers(world))(NETWORK)
 
     assert await world.is_halted() == "another contradiction"

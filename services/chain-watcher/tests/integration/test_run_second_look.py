@@ -19,7 +19,7 @@ from swap_chain_watcher.usecases.run_second_look import RunSecondLook
 from swap_chains.errors import BlockDiffers, FinalBlocksDiffer
 from swap_chains.events import BlockAdded
 from swap_chains.fake import FakeChain, FakeReader
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
@@ -134,7 +134,7 @@ class TestLookAgain:
             await world.is_at_head()
         await self.run_second_look(world)()
 
-        with pytest.raises(Refused, match="lack 1 of the movements"):
+        with pytest.raises(RequestRefused, match="lack 1 of the movements"):
             await world.resuming()(NETWORK)
 
         assert await world.watches.find_halt(NETWORK) is not None

@@ -42,7 +42,7 @@ from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chains.events import BlockAdded, Deposited, LogId, Movement, TokenTransfer
 from swap_chains.fake import FakeChain, FakeReader
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.operators.operator_log import LoggedOrder, carrying_out
 from swap_runtime.postgres.sql import sql
@@ -81,7 +81,7 @@ async def test_log_that_one_provider_reports_is_not_reverted(world: World) -> No
     before = await world.published_versions()
 
     reader = Providers(correct_reader(world), correct_reader(world, THIRD), false_reader(world))
-    with pytest.raises(Refused, match=f"{FIRST} still reports the deposited of transaction"):
+    with pytest.raises(RequestRefused, match=f"{FIRST} still reports the deposited of transaction"):
         await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
 
     assert await world.published_versions() == before
@@ -98,11 +98,11 @@ async def test_a_false_node_reverts_no_real_deposit(world: World) -> None:
     hiding_reader = false_reader(world, lambda added: replace(added, movements=()))
     before = await world.published_versions()
 
-    with pytest.raises(Refused, match=f"{SECOND} still reports"):
+    with pytest.raises(RequestRefused, match=f"{SECOND} still reports"):
         await world.taking_back(Providers(correct_reader(world), hiding_reader))(
             [deposit.transaction_hash]
         )
-    with pytest.raises(Refused, match="every provider reports"):
+    with pytest.raises(RequestRefused, match="every provider reports"):
         await world.taking_back(two_correct_readers(world))([deposit.transaction_hash])
 
     assert await world.published_versions() == before
@@ -117,7 +117,7 @@ async def test_log_is_not_reverted_while_a_provider_does_not_answer(world: World
         correct_reader(world, FIRST),
         UnavailableReader(world.chain, provider=THIRD),
     )
-    with pytest.raises(Refused, match=f"{THIRD} neither reports nor denies .*: no header"):
+    with pytest.raises(RequestRefused, match=f"{THIRD} neither reports nor denies .*: no header"):
         await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
 
     assert await world.published_versions() == before
@@ -128,7 +128,7 @@ async def test_log_is_not_reverted_with_one_configured_provider(world: World) ->
     await halted_by_false_node(world)
     before = await world.published_versions()
 
-    with pytest.raises(Refused, match=f"only {SECOND} is configured"):
+    with pytest.raises(RequestRefused, match=f"only {SECOND} is configured"):
         await world.resuming(correct_reader(world))(NETWORK, take_back=[TRANSACTION])
 
     assert await world.published_versions() == before
@@ -141,10 +141,10 @@ async def test_log_of_a_network_that_is_not_halted_is_not_reverted(world: World)
         await world.is_at_head()
     before = await world.published_versions()
 
-    with pytest.raises(Refused, match="is not halted"):
+    with pytest.raises(RequestRefused, match="is not halted"):
         await world.resuming(two_correct_readers(world))(NETWORK, take_back=[TRANSACTION])
     # Also when it was resumed during the requests to the providers.
-    with pytest.raises(Refused, match="is not halted"):
+    with pytest.raises(RequestRefused, match="is not halted"):
         await world.taking_back(two_correct_readers(world))([TRANSACTION])
 
     assert await world.published_versions() == before
@@ -157,7 +157,7 @@ async def test_an_unknown_transaction_is_refused_with_all_that_was_named_beside(
     before = await world.published_versions()
 
     take_back = [TRANSACTION, "0xunknown"]
-    with pytest.raises(Refused, match=f"no log of 0xunknown is published on {NETWORK}"):
+    with pytest.raises(RequestRefused, match=f"no log of 0xunknown is published on {NETWORK}"):
         await world.resuming(two_correct_readers(world))(NETWORK, take_back=take_back)
 
     assert await world.published_versions() == before
@@ -176,7 +176,7 @@ async def test_a_transaction_of_another_network_is_refused(world: World) -> None
         world.watches, checks={OTHER: ()}, take_back_logs={OTHER: take_back}
     )
 
-    with pytest.raises(Refused, match=f"no log of {TRANSACTION} is published on {OTHER}"):
+    with pytest.raises(RequestRefused, match=f"no log of {TRANSACTION} is published on {OTHER}"):
         await resume_network(OTHER, take_back=[TRANSACTION])
 
     assert await world.published_versions() == before
@@ -201,7 +201,7 @@ async def test_reverted_logs_stay_reverted_when_the_network_halts_again(
     resume_network = world.resuming(two_correct_readers(world), blocks_max=3)
 
     with pytest.raises(
-        Refused, match=f"{TRANSACTION} is taken back and stays so, but .*would halt"
+        RequestRefused, match=f"{TRANSACTION} is taken back and stays so, but .*would halt"
     ):
         await resume_network(NETWORK, take_back=[TRANSACTION])
     assert await is_halted(world)
@@ -242,7 +242,7 @@ async def test_a_log_that_changes_while_providers_are_asked_is_not_reverted(
                 await connection.execute(sql("UPDATE movement SET verified_at = now()"))
             return await super().block_of_each_provider(*args, **more)
 
-    with pytest.raises(Refused, match="a log changed since"):
+    with pytest.raises(RequestRefused, match="a log changed since"):
         await world.taking_back(LateProviders(correct_reader(world), correct_reader(world, THIRD)))(
             [TRANSACTION]
         )
@@ -329,7 +329,7 @@ async def test_contradictory_reports_of_the_real_deposit_revert_no_log(
     other = FalsifyingReader(world.chain, provider=THIRD)
     other.change = sent_by(UNKNOWN_ADDRESS)  # type: ignore[method-assign]
 
-    with pytest.raises(Refused, match="providers contradict each other about the deposited"):
+    with pytest.raises(RequestRefused, match="providers contradict each other about the deposited"):
         await world.taking_back(Providers(correct_reader(world), other))([deposit.transaction_hash])
 
     assert await world.published_versions() == before
@@ -422,7 +422,7 @@ async def test_a_sweep_that_is_booked_as_final_is_not_reverted(world: World) -> 
     before = await world.published_versions()
     assert before[-1][0] == "confirmed"
 
-    with pytest.raises(Refused, match="the settler has booked it as final"):
+    with pytest.raises(RequestRefused, match="the settler has booked it as final"):
         await world.taking_back(two_correct_readers(world))([sweep.id.transaction_hash])
 
     assert await world.published_versions() == before
@@ -471,7 +471,7 @@ async def test_an_unqueried_log_is_not_denied(world: World) -> None:
         await connection.execute(sql("UPDATE deposit_target SET position = NULL"))
     before = await world.published_versions()
 
-    with pytest.raises(Refused, match="nodes are not asked about today"):
+    with pytest.raises(RequestRefused, match="nodes are not asked about today"):
         await world.taking_back(two_correct_readers(world))([transfer.transaction_hash])
 
     assert await world.published_versions() == before
@@ -488,7 +488,7 @@ async def test_the_order_is_in_the_log_with_what_it_took_back(world: World) -> N
     )
     logged = f"SELECT operator, reason FROM operator_order WHERE order_id = '{order.id}'"
 
-    with carrying_out(order), pytest.raises(Refused):
+    with carrying_out(order), pytest.raises(RequestRefused):
         await world.resuming(correct_reader(world))(NETWORK, take_back=[TRANSACTION])
     assert await rows(world, logged) == []
     with carrying_out(order):

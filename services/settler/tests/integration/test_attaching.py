@@ -35,7 +35,7 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import DepositAttached
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
@@ -334,7 +334,7 @@ class TestWhoMayAttach:
     ) -> None:
         await run.deposits(a_transfer(token=NATIVE))
 
-        with pytest.raises(Refused, match="another token"):
+        with pytest.raises(RequestRefused, match="another token"):
             await attached_by_operator(run, engine, await only_balance(engine))
 
     async def test_is_no_operator_who_looked_at_another_balance(
@@ -342,7 +342,7 @@ class TestWhoMayAttach:
     ) -> None:
         await run.deposits(a_transfer(units=REQUESTED - 1))
 
-        with pytest.raises(Refused, match="list it again"):
+        with pytest.raises(RequestRefused, match="list it again"):
             await attached_by_operator(run, engine, await only_balance(engine))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from services.settler.tests.integration.test_loss_budget import guarding, lost
 from services.settler.tests.lane_harness import DESTINATION, NOW, SOURCE, World, a_deposit
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.operator import observe
@@ -262,7 +262,7 @@ async def test_metrics_show_violated_and_unchecked_invariants(world: World, view
     assert _exported("broken_rows") == {}
 
 
-@pytest.mark.parametrize("error", [Refused("no views"), Unavailable("postgres")])
+@pytest.mark.parametrize("error", [RequestRefused("no views"), Unavailable("postgres")])
 async def test_a_check_that_is_not_possible_changes_no_metric(
     world: World, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,7 +317,7 @@ async def test_missing_views_or_queries_are_reported(world: World, database: Dat
     await world.rows("SELECT 1")
     checked = PostgresInvariants(world.engine, {"one": "SELECT 1"})
     if not await _has_views(world):
-        with pytest.raises(Refused, match="views"):
+        with pytest.raises(RequestRefused, match="views"):
             await checked.check(lambda: None)
 
 

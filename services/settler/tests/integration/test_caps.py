@@ -17,7 +17,7 @@ from services.settler.tests.admin_port import as_operator, weighing
 from services.settler.tests.lane_harness import DESTINATION, IDS, PAYOUT, SOURCE, World, a_recipient
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.postgres.leases import Lease
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.stakes import CapLimit, CapName
@@ -132,7 +132,7 @@ class TestACap:
         await pass_time(world, DAY * 2)
         await world.send_everything()
         world.chain.mine()
-        assert [world.paid(n) for n in range(1, 6)] == [PAYOUT] * 5
+        assert [world.paid_amount(n) for n in range(1, 6)] == [PAYOUT] * 5
         assert await world.rows("SELECT 1 FROM outflow_queue") == []
 
     @pytest.mark.parametrize("token", [None, "ETH"])
@@ -216,7 +216,7 @@ class TestACap:
         await world.send_everything()
 
         assert len(await left(world)) == 3
-        with pytest.raises(Refused, match="no such cap"):
+        with pytest.raises(RequestRefused, match="no such cap"):
             await keeping(world).lift(OF_TOKEN, **OPERATOR_ORDER)
 
     async def test_of_one_app_does_not_hold_up_the_others_of_its_token(self, world: World) -> None:
@@ -254,7 +254,7 @@ class TestACap:
         assert await left(world) == [1, 1]
         assert await spent(world) == PAYOUT
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_has_room_for_the_next_when_a_payment_is_given_up(self, world: World) -> None:
         await cap(world, 1)
@@ -375,7 +375,7 @@ class TestTheQueue:
             one["intent_id"] for one in waiting if one["intent_id"] != last
         ]
         assert await world.rows("SELECT sum(spent) FROM outflow_spent") == [(2 * PAYOUT,)]
-        with pytest.raises(Refused, match="waits for no cap"):
+        with pytest.raises(RequestRefused, match="waits for no cap"):
             await keeping(world).grant_pass(UUID(str(last)), **OPERATOR_ORDER)
 
     async def test_explains_an_invalid_order(self, world: World) -> None:
@@ -385,7 +385,7 @@ class TestTheQueue:
             for change in wrong:
                 assert (await http.post("/admin/caps", json={**order, **change})).status == 400
         for name in (CapName("NOWHERE"), CapName(DESTINATION, "DOGE")):
-            with pytest.raises(Refused):
+            with pytest.raises(RequestRefused):
                 await keeping(world).set(name, CapLimit(1, DAY), **OPERATOR_ORDER)
 
 
@@ -411,7 +411,7 @@ class TestTheTreasurysOwnLimit:
         await world.send_everything()
         world.chain.mine()
 
-        assert sum(world.paid(n) for n in range(1, 61)) == 60 * PAYOUT
+        assert sum(world.paid_amount(n) for n in range(1, 61)) == 60 * PAYOUT
         assert await world.rows("SELECT 1 FROM intent WHERE failures > 0") == []
         # Batches: neither one payment at a time, nor a batch that reverts.
         assert len(await world.rows("SELECT 1 FROM nonce_slot")) <= 4

@@ -26,7 +26,7 @@ from services.settler.tests.lane_harness import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_runtime.errors import Refused, Unprocessable
+from swap_runtime.errors import RequestRefused, Unprocessable
 from swap_settler.model.swap import Intent
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
@@ -129,7 +129,7 @@ class TestABalance:
         id = await a_failed_swap(world)
         world.catalogue = replace(world.catalogue, networks={})
 
-        with pytest.raises(Refused, match=f"{SOURCE} is not a network of the catalogue"):
+        with pytest.raises(RequestRefused, match=f"{SOURCE} is not a network of the catalogue"):
             await ordered(world, id)
 
         assert await balances(world) == [("claimable", REQUESTED)]
@@ -146,10 +146,10 @@ class TestABalance:
         )
 
         assert sum(isinstance(one, Intent) for one in results) == 1
-        assert sum(isinstance(one, Refused) for one in results) == 4
+        assert sum(isinstance(one, RequestRefused) for one in results) == 4
         await world.send_everything()
         world.chain.mine()
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await ordered(world, id)
         assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
 
@@ -248,7 +248,7 @@ class TestABalance:
         await world.settle(a_deposit(5))
         id = await only_balance(world)
 
-        with pytest.raises(Refused, match="may still come"):
+        with pytest.raises(RequestRefused, match="may still come"):
             await ordered(world, id)
         order = Order(id, REQUESTED, OWNER, by="ann", reason="nobody came")
         assert (await paying(world, later=timedelta(hours=7))(order)).to_address == OWNER
@@ -257,7 +257,7 @@ class TestABalance:
         self, world: World
     ) -> None:
         id = await a_sweep_without_swap(world)
-        with pytest.raises(Refused, match="may still come"):
+        with pytest.raises(RequestRefused, match="may still come"):
             await ordered(world, id)
 
         order = Order(id, REQUESTED, OWNER, by="ann", reason="they proved it")
@@ -280,7 +280,7 @@ class TestABalance:
 
         await world.addressed(1)
 
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await ordered(world, id)
 
 
@@ -300,7 +300,7 @@ class TestAnOrder:
     ) -> None:
         id = await a_failed_swap(world)
 
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(RequestRefused, match=words):
             await ordered(world, id, units=units, to=to)
         assert await world.intent_states() == []
 

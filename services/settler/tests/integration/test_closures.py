@@ -6,7 +6,7 @@ import pytest
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SOURCE, World
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator.http.closures import ClosureAdmin
 from swap_settler.operator.store.closures import PostgresClosures
 from swap_settler.operator.usecases.close_networks import CloseNetworks
@@ -55,14 +55,14 @@ class TestAClosedNetwork:
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_is_of_the_catalogue_and_is_not_opened_twice(
         self, close_networks: CloseNetworks
     ) -> None:
-        with pytest.raises(Refused, match="not a network of the catalogue"):
+        with pytest.raises(RequestRefused, match="not a network of the catalogue"):
             await close_networks.close("NOWHERE", **ORDER)
-        with pytest.raises(Refused, match="is not closed"):
+        with pytest.raises(RequestRefused, match="is not closed"):
             await close_networks.open(SOURCE, **ORDER)
 
     async def test_is_ordered_and_listed_below_admin(self, close_networks: CloseNetworks) -> None:

@@ -29,7 +29,7 @@ from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.postgres.database import transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
@@ -192,9 +192,9 @@ class TestAForeignNonce:
         used_by = [await a_foreign(world, nonce) for nonce in range(3)]
         await halted(world)
         resume = world.resuming()
-        with pytest.raises(Refused, match="no transaction is named"):
+        with pytest.raises(RequestRefused, match="no transaction is named"):
             await resume(DESTINATION, used_by=used_by[:2], **OPERATOR_ORDER)
-        with pytest.raises(Refused, match="--used-by"):
+        with pytest.raises(RequestRefused, match="--used-by"):
             await resume(DESTINATION, **OPERATOR_ORDER)
 
         await resume(DESTINATION, used_by=used_by, **OPERATOR_ORDER)
@@ -280,7 +280,7 @@ class TestTheProof:
         external = await a_foreign(world, 0)
         await world.store.halt("a person must look")
 
-        with pytest.raises(Refused, match="in no final block"):
+        with pytest.raises(RequestRefused, match="in no final block"):
             await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["broadcast"]
@@ -294,7 +294,7 @@ class TestTheProof:
         await world.store.halt("a person must look")
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
 
-        with pytest.raises(Refused, match="signed here"):
+        with pytest.raises(RequestRefused, match="signed here"):
             await world.resuming()(DESTINATION, used_by=[ours.transaction_hash], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["broadcast"]
@@ -303,7 +303,7 @@ class TestTheProof:
     async def test_s11_is_refused_for_a_transaction_of_another_signer(self, world: World) -> None:
         await with_used_nonce(world)
 
-        with pytest.raises(Refused, match="of no halted signer"):
+        with pytest.raises(RequestRefused, match="of no halted signer"):
             await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **OPERATOR_ORDER)
 
     @pytest.mark.fault("S11")
@@ -376,7 +376,7 @@ class TestTheProof:
         await other.broadcast([await other.sign(call, nonce=0, fees=FEES)])
         world.chain.mine()
 
-        with pytest.raises(Refused, match="not final: wait"):
+        with pytest.raises(RequestRefused, match="not final: wait"):
             await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         world.chain.mine(3)
         results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
@@ -400,7 +400,7 @@ class TestTheProof:
 
         monkeypatch.setattr(world.reader, "head", head)
         for named in ([0, 1, 3], [0, 1], [0, 2]):
-            with pytest.raises(Refused, match="no transaction is named that used nonce"):
+            with pytest.raises(RequestRefused, match="no transaction is named that used nonce"):
                 await world.resuming()(
                     DESTINATION, used_by=[used_by[n] for n in named], **OPERATOR_ORDER
                 )
@@ -434,7 +434,7 @@ class TestTheProof:
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
 
-        with pytest.raises(Refused, match="wait"):
+        with pytest.raises(RequestRefused, match="wait"):
             await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.payout("reverted", version=2, transaction_hash=ours.transaction_hash)
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
@@ -460,7 +460,7 @@ class TestTheProof:
             await close(*args, **more)  # type: ignore[arg-type]
 
         monkeypatch.setattr(late._close_external_nonces, "_close", slept)
-        with pytest.raises(Refused, match="changed meanwhile"):
+        with pytest.raises(RequestRefused, match="changed meanwhile"):
             await late(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["broadcast"]

@@ -34,7 +34,7 @@ from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.operator.http.reconciliation import ReconciliationAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
@@ -177,7 +177,7 @@ class TestExplaining:
         external = await spend_payment_id(world, a_recipient(1), signer=SIGNER)
         world.chain.mine(4)
         await record_external_payment(world, external, a_recipient(1))
-        with pytest.raises(Refused, match="may be in a block"):
+        with pytest.raises(RequestRefused, match="may be in a block"):
             await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         assert await world.intent_states() == ["broadcast"]
@@ -210,10 +210,10 @@ class TestExplaining:
     async def test_is_refused_until_it_is_final(self, world: World) -> None:
         await world.confirmed_swaps(1)
         external = await spend_payment_id(world, a_recipient(1))
-        with pytest.raises(Refused, match="in no final block"):
+        with pytest.raises(RequestRefused, match="in no final block"):
             await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
         world.chain.mine(4)
-        with pytest.raises(Refused, match="has not heard"):
+        with pytest.raises(RequestRefused, match="has not heard"):
             await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["reserved"]
@@ -245,7 +245,7 @@ class TestExplaining:
         world.chain.mine(4)
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
 
-        with pytest.raises(Refused, match="signed here"):
+        with pytest.raises(RequestRefused, match="signed here"):
             await explaining(world)(DESTINATION, ours.transaction_hash, **OPERATOR_ORDER)
 
 

@@ -23,7 +23,7 @@ from services.settler.tests.lane_harness import (
     a_recipient,
     expect_wrong_nonces,
 )
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.http.stops import StopAdmin
@@ -235,7 +235,7 @@ async def test_r6_takes_no_death_of_a_payment_from_a_chain_that_is_in_doubt(
     await closing(epoch=world.epoch)
     assert await world.intent_states() == ["broadcast"]
     await world.store.halt("a person must look")
-    with pytest.raises(Refused, match="in doubt"):
+    with pytest.raises(RequestRefused, match="in doubt"):
         await world.resuming()(DESTINATION, used_by=["0x1"], by="ann", reason="by hand")
 
     await halts.resume()

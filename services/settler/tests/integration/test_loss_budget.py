@@ -13,7 +13,7 @@ from services.settler.tests.lane_harness import (
     World,
     a_deposit,
 )
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.guard_losses import GuardLosses
@@ -64,7 +64,7 @@ async def test_r5_a_loss_beyond_the_budget_stops_what_is_paid_for_its_network(
     [stop] = await PostgresLosses(world.engine).list_stops()
     assert stop.network == SOURCE
     assert stop.reason.startswith("reorgs took $3000.00 within 1 day, 0:00:00")
-    assert world.paid(2) == 0
+    assert world.paid_amount(2) == 0
     assert "reserved" in await world.intent_states()
     value = REGISTRY.get_sample_value
     labels = {"network": SOURCE}
@@ -118,11 +118,11 @@ async def test_r5_network_that_an_operator_lifted_is_stopped_only_by_another_los
     world.chain.mine()
 
     assert await stopped(world) == []
-    assert world.paid(2) == PAYOUT
+    assert world.paid_amount(2) == PAYOUT
     await lost(world, 3)
     await guard()
     assert await stopped(world) == [SOURCE]
-    with pytest.raises(Refused, match="not stopped"):
+    with pytest.raises(RequestRefused, match="not stopped"):
         await guard.lift(DESTINATION, **OPERATOR_ORDER)
 
 
@@ -151,7 +151,7 @@ async def test_r5_deposits_of_another_network_are_paid(world: World) -> None:
     await world.send_everything()
     world.chain.mine()
 
-    assert world.paid(1) == PAYOUT
+    assert world.paid_amount(1) == PAYOUT
 
 
 @pytest.mark.fault("R5")
@@ -175,4 +175,4 @@ async def test_r5_what_has_a_nonce_already_goes_for_later_ones_would_wait(world:
     await world.send_everything()
     world.chain.mine()
 
-    assert world.paid(1) == PAYOUT
+    assert world.paid_amount(1) == PAYOUT

@@ -22,7 +22,7 @@ from services.settler.tests.lane_harness import (
     a_request,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.model.swap import Intent
 from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
@@ -215,7 +215,7 @@ async def test_fee_ordered_many_times_is_paid_once(worlds: Worlds) -> None:
     results = await asyncio.gather(*(pay(order) for _ in range(5)), return_exceptions=True)
 
     assert sum(isinstance(one, Intent) for one in results) == 1
-    assert sum(isinstance(one, Refused) for one in results) == 4
+    assert sum(isinstance(one, RequestRefused) for one in results) == 4
     await worlds.paid()
     assert worlds.here.chain.world.balances[PARTNER, NATIVE] == FEE
 
@@ -224,7 +224,7 @@ async def test_fee_ordered_many_times_is_paid_once(worlds: Worlds) -> None:
 async def test_order_of_zero_or_more_than_owed_is_refused(worlds: Worlds, units: int) -> None:
     await worlds.earned(1)
 
-    with pytest.raises(Refused, match="list it again"):
+    with pytest.raises(RequestRefused, match="list it again"):
         await worlds.ordered(units=units)
 
 
@@ -240,7 +240,7 @@ async def test_listed_fee_is_paid_before_the_fee_earned_since(
 
     assert (first.base_units, first.charged_base_units) == (FEE, FEE)
     assert await worlds.owed() == [("in_flight", FEE), ("partner_fee", FEE)]
-    with pytest.raises(Refused, match="on its way"):
+    with pytest.raises(RequestRefused, match="on its way"):
         await worlds.ordered(later=timedelta(seconds=1))
     await worlds.paid()
     second = await worlds.ordered(later=timedelta(seconds=2))

@@ -38,7 +38,7 @@ from swap_chains.ports import Call, Fees
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
@@ -291,7 +291,7 @@ class TestHeld:
         assert held.paid(1) == PAYOUT
         [stored] = await held.rows("SELECT ended_by, ended_because FROM recovery")
         assert (stored.ended_by, stored.ended_because) == ("ann", "each payment was looked at")
-        with pytest.raises(Refused, match="not open"):
+        with pytest.raises(RequestRefused, match="not open"):
             await finish(found.id, by="ann", reason="again")
 
     async def test_is_listed_with_the_refunds_that_are_due(self, held: World) -> None:

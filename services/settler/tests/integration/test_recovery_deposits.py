@@ -44,7 +44,7 @@ from services.settler.tests.recovery_harness import (
     restored,
 )
 from swap_contracts.envelope import Envelope
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.postgres.database import Engine
 from swap_runtime.telemetry.metrics import REGISTRY
@@ -108,7 +108,7 @@ async def is_released_as_it_was_shown(world: World, retained: RetainedHold) -> N
     form["hold"]["deposit_id"] = None
     other = replace(proposed, body=json.dumps(form).encode())
     for refusing in (admin.release, admin.add_hold):
-        with pytest.raises(Refused, match="another one than was ordered"):
+        with pytest.raises(RequestRefused, match="another one than was ordered"):
             await refusing(other)
 
 

@@ -39,7 +39,7 @@ from services.settler.tests.recovery_harness import (
 from swap_chains.evm.codec import intent_id
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.holds import held_swap
@@ -269,7 +269,7 @@ class TestForgotten:
         assert await statuses(world) == ["ls_transfer_pending"] * 2
         [retained] = await finishing(world).list_retained()
         assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "output")
-        with pytest.raises(Refused, match="explained, not released"):
+        with pytest.raises(RequestRefused, match="explained, not released"):
             await finishing(world).release(retained.id, **OPERATOR_ORDER)
 
         [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)

@@ -34,7 +34,7 @@ from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeChain, FakeReader
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import Lease
@@ -120,9 +120,9 @@ class TestAnOrderToFinish:
         assert json.loads(earlier.body)["evidence"] == shown["evidence"]
         await world.rows("UPDATE recovery SET evidence = evidence + 1 RETURNING 1")
 
-        with pytest.raises(Refused, match=r"new evidence: .* order it again"):
+        with pytest.raises(RequestRefused, match=r"new evidence: .* order it again"):
             await admin.finish(earlier)
-        with pytest.raises(Refused, match="new evidence"):
+        with pytest.raises(RequestRefused, match="new evidence"):
             await admin.add_evidence(earlier)
         assert len(await reasons(world)) == 1
         assert (await admin.finish(await admin.add_evidence(ordered))).status_code == 200
@@ -131,7 +131,7 @@ class TestAnOrderToFinish:
     async def test_that_is_no_order_is_refused(self, world: World) -> None:
         admin = RecoveryAdmin(finishing(world), proving(world))
         for add in (admin.add_evidence, admin.add_hold):
-            with pytest.raises(Refused, match="reason"):
+            with pytest.raises(RequestRefused, match="reason"):
                 await add(Order("ann", {"id": "1"}, b"{}"))
 
 

@@ -36,7 +36,7 @@ from services.settler.tests.lane_harness import (
 )
 from services.settler.tests.recovery_harness import fence, finishing, forgotten, restored
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine
 from swap_settler.operator.store import external_payments
@@ -162,7 +162,7 @@ class TestRefund:
         first = await forgotten(source_world, 1, "refund", nonce=0, units=back)
         second = await forgotten(source_world, 1, "refund", nonce=1, units=back, leg=str(SECOND))
         await recovered(watcher, world, source_world)
-        with pytest.raises(Refused, match="this leg of it cannot be refunded"):
+        with pytest.raises(RequestRefused, match="this leg of it cannot be refunded"):
             await explaining(source_world)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
 
         await explaining(source_world)(SOURCE, first.transaction_hash, **OPERATOR_ORDER)
@@ -217,7 +217,7 @@ class TestRefund:
         await world.settle(a_deposit(1))
         made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
         await recovered(watcher, world, source_world)
-        with pytest.raises(Refused, match="it has no refund address: set it first"):
+        with pytest.raises(RequestRefused, match="it has no refund address: set it first"):
             await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
         assert await statuses(world) == ["ls_transfer_pending"]
 
@@ -242,7 +242,7 @@ class TestRefund:
             return_exceptions=True,
         )
 
-        refused = [end for end in ends if isinstance(end, Refused)]
+        refused = [end for end in ends if isinstance(end, RequestRefused)]
         assert [str(one) for one in refused] == [NOTHING_WAITS]
         assert await statuses(world) == ["refunded"]
 
@@ -256,7 +256,7 @@ class TestRefund:
         await restored(world)
         await Watcher(source_world).report()
 
-        with pytest.raises(Refused, match="once its recovery has ended"):
+        with pytest.raises(RequestRefused, match="once its recovery has ended"):
             await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
     async def test_is_in_the_audit_log_or_not_made(
@@ -370,7 +370,7 @@ class TestOutput:
         made = await forgotten(world, 1, "output", nonce=0, units=PAYOUT // 2)
         await recovered(watcher, world, source_world)
 
-        with pytest.raises(Refused, match="its quote pays"):
+        with pytest.raises(RequestRefused, match="its quote pays"):
             await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)
 
         assert await is_held(world, 1)

@@ -33,7 +33,7 @@ from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.ports import Call, Fees, ReportedTransfers
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
 from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.http.rescues import RescueAdmin
@@ -163,7 +163,7 @@ async def test_return_of_a_transfer_that_is_not_final_is_refused(place: Place) -
     came = await place.transfers(TREASURY, blocks=1)
 
     assert (await place.shown(came))["is_final"] is False
-    with pytest.raises(Refused, match="not final"):
+    with pytest.raises(RequestRefused, match="not final"):
         await place.shown(came, back=BACK)
 
     assert await place.world.rows("SELECT 1 FROM rescued_token") == []
@@ -179,12 +179,12 @@ async def test_transaction_without_a_transfer_to_us_is_refused(place: Place) -> 
         (failed, "failed"),
         (f"0x{1:064x}", "in no block"),
     ):
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(RequestRefused, match=why):
             await place.shown(transaction_hash)
-    with pytest.raises(Refused, match="not a network"):
+    with pytest.raises(RequestRefused, match="not a network"):
         await place.rescue("NOWHERE", elsewhere)
     came = await place.transfers(TREASURY)
-    with pytest.raises(Refused, match="not an address"):
+    with pytest.raises(RequestRefused, match="not an address"):
         await place.shown(came, back=Return("0x1", by="ann", reason="no"))
 
 
@@ -200,7 +200,7 @@ async def test_return_to_an_unusable_address_is_refused(place: Place) -> None:
         (FACTORY, "would keep it"),
         (STRANGE, "would keep it"),
     ):
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(RequestRefused, match=why):
             await place.shown(came, back=replace(BACK, to_address=to))
 
     assert await place.world.rows("SELECT 1 FROM rescued_token") == []
@@ -219,11 +219,11 @@ async def test_transfers_of_two_owners_in_one_transaction_are_returned_separatel
     rescues = PostgresRescues(place.world.engine)
     rescue = RescueTokens(rescues, catalogue=place.world.catalogue, chains={SOURCE: reader})
 
-    with pytest.raises(Refused, match=f"{STRANGE} from {OWNER}"):
+    with pytest.raises(RequestRefused, match=f"{STRANGE} from {OWNER}"):
         await rescue(SOURCE, came, back=BACK)
-    with pytest.raises(Refused, match="say which"):
+    with pytest.raises(RequestRefused, match="say which"):
         await rescue(SOURCE, came, back=replace(BACK, token=STRANGE))
-    with pytest.raises(Refused, match="say which"):
+    with pytest.raises(RequestRefused, match="say which"):
         await rescue(SOURCE, came, back=replace(BACK, from_address=STRANGE))
     shown = await rescue(SOURCE, came, back=replace(BACK, from_address=USER.lower()))
 
@@ -240,7 +240,7 @@ async def test_more_transfers_than_an_order_can_name_are_refused(place: Place) -
     rescues = PostgresRescues(place.world.engine)
     rescue = RescueTokens(rescues, catalogue=place.world.catalogue, chains={SOURCE: reader})
 
-    with pytest.raises(Refused, match=f"an order returns {RETURNED_MAX} at most"):
+    with pytest.raises(RequestRefused, match=f"an order returns {RETURNED_MAX} at most"):
         await rescue.find_returned(SOURCE, came, BACK)
 
     assert await place.world.rows("SELECT 1 FROM rescued_token") == []

@@ -20,7 +20,7 @@ from services.settler.tests.admin_port import as_operator
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, REQUESTED, World, a_recipient
 from swap_chains.errors import ChainUnavailable
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.screening import (
     BlockList,
     FreshList,
@@ -303,7 +303,7 @@ class TestTheList:
 
     @pytest.mark.parametrize("address", ["nobody", "0x" + "aB" * 20])
     async def test_takes_only_addresses(self, world: World, address: str) -> None:
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await keeping(world).block(order(address))
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await keeping(world).block(order(BLOCKED_RECIPIENT, network="NOWHERE"))

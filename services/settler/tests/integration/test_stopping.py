@@ -18,7 +18,7 @@ from services.settler.tests.lane_harness import (
     a_recipient,
     expect_wrong_nonces,
 )
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
@@ -89,7 +89,7 @@ class TestTheKillSwitch:
         await switch(world).lift(where, by="ann", reason="another key")
         await world.send_everything()
         world.chain.mine()
-        assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
+        assert [world.paid_amount(n) for n in (1, 2)] == [PAYOUT] * 2
 
     @HERE
     @STORING
@@ -171,7 +171,7 @@ class TestTheKillSwitch:
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("A17")
     async def test_a17_leaves_no_gap_when_it_stops_between_a_nonce_and_its_bytes(
@@ -185,7 +185,7 @@ class TestTheKillSwitch:
             await send(epoch=world.epoch)
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_does_not_pay_blocked_addresses_while_enabled(self, world: World) -> None:
         world.screens = FreshList(BlockList(world.engine))
@@ -199,7 +199,7 @@ class TestTheKillSwitch:
             await send(epoch=world.epoch)
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
         assert (
             await world.rows(
                 "SELECT 1 FROM nonce_slot AS slot WHERE NOT EXISTS (SELECT FROM"
@@ -217,7 +217,7 @@ class TestTheKillSwitch:
         await world.rebroadcast()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_ordered_twice_is_on_once_and_off_once(self, world: World) -> None:
         await switch(world).stop(DESTINATION, **OPERATOR_ORDER)
@@ -226,9 +226,9 @@ class TestTheKillSwitch:
 
         assert (stop.by, stop.reason) == ("ann", "a key leaked")
         assert await switch(world).lift(DESTINATION, **OPERATOR_ORDER) == []
-        with pytest.raises(Refused, match="not stopped"):
+        with pytest.raises(RequestRefused, match="not stopped"):
             await switch(world).lift(DESTINATION, **OPERATOR_ORDER)
-        with pytest.raises(Refused, match="not a network"):
+        with pytest.raises(RequestRefused, match="not a network"):
             await switch(world).stop("NOWHERE", **OPERATOR_ORDER)
 
     async def test_is_thrown_on_the_internal_port(self, world: World) -> None:
@@ -259,7 +259,7 @@ class TestTheKillSwitch:
             bound = await admin.add_stop(proposed)
             await http.post("/go", json={**OPERATOR_ORDER, "stopped_at": first["at"]})
             await http.post("/stop", json=OPERATOR_ORDER)
-            with pytest.raises(Refused, match="since"):
+            with pytest.raises(RequestRefused, match="since"):
                 await admin.lift(bound)
             [second] = (await (await http.get("/")).json())["stops"]
 
@@ -276,7 +276,7 @@ class TestTheKillSwitch:
 
         await switch(world).stop(DESTINATION, by="bob", reason="another incident")
 
-        with pytest.raises(Refused, match="since"):
+        with pytest.raises(RequestRefused, match="since"):
             await admin.lift(bound)
         assert [stop.network for stop in await switch(world).list_all()] == [DESTINATION]
 

@@ -59,7 +59,7 @@ class Internal:
         self._notes = notes
         self._note_checks = note_checks
         for_operators = [
-            Route(f"{ADMIN}{route.path}", desk.guarded(route), methods=[route.method])
+            Route(f"{ADMIN}{route.path}", desk.guard(route), methods=[route.method])
             for route in (*admin, *desk.routes(orders))
         ]
         app = Starlette(
@@ -70,7 +70,7 @@ class Internal:
                 *for_operators,
             ],
             middleware=[Middleware(OperatorsOnly, operators=operators)],
-            exception_handlers={SwapError: _refused},
+            exception_handlers={SwapError: _answer_refusal},
             max_body_size=BODY_BYTES_MAX,
         )
         app.router.redirect_slashes = False
@@ -123,7 +123,7 @@ class OperatorsOnly:
         return await self._app(scope, receive, send)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _answer_refusal(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=409)
 
 

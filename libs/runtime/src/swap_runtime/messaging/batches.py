@@ -16,7 +16,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.handling import handling
 from swap_runtime.messaging.parking import Behind, Parking
 from swap_runtime.messaging.records import Record
-from swap_runtime.messaging.verification import Unverified
+from swap_runtime.messaging.verification import UnverifiedMessages
 from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, histogram
 
@@ -80,12 +80,12 @@ class Batches(Generic[Body]):
         if error is None and len(batch) == len(read):
             return
         # Whatever is wrong: nothing is parked, and no key held, for what its sender did not send.
-        verified = await self._parking.verified(self._topic.name, records)
+        verified = await self._parking.select_verified(self._topic.name, records)
         if len(verified) < len(records):
             await self(verified)
             return
         # One that stands alone is tried twice before an operator has to look.
-        is_known = len(batch) > 1 and not isinstance(error, Behind | Unverified)
+        is_known = len(batch) > 1 and not isinstance(error, Behind | UnverifiedMessages)
         await self._split_batch(read, error if is_known else None)
 
     async def run_alone(self, value: bytes) -> None:
@@ -106,7 +106,9 @@ class Batches(Generic[Body]):
 
         :param error: what is wrong with all of it, where that was tried.
         """
-        held = set(await self._parking.held(self._topic.name, {item.record.key for item in read}))
+        held = set(
+            await self._parking.held_keys(self._topic.name, {item.record.key for item in read})
+        )
         runnable: list[Readable[Body]] = []
         for item in read:
             if isinstance(item, Readable):
@@ -131,7 +133,7 @@ class Batches(Generic[Body]):
         error = error or await self._attempt(batch)
         if error is None:
             return
-        if isinstance(error, Unverified):
+        if isinstance(error, UnverifiedMessages):
             raise Unavailable("the sender's outbox changed meanwhile")  # checked again next time
         if len(batch) == 1:
             (message,) = batch

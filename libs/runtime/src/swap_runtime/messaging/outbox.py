@@ -53,7 +53,7 @@ class Outgoing:
         )
 
     @classmethod
-    def sealed(
+    def from_body(
         cls, topic: Topic[Body], body: Body, *, version: int | str, trace_id: str, at: datetime
     ) -> Outgoing:
         """Frame and render a body that we made: the same bytes as `seal` and `of` give.

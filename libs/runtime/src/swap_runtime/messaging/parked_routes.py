@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
-from swap_runtime.messaging.verification import OutboxCheck, Unverified, find_digest
+from swap_runtime.messaging.verification import OutboxCheck, UnverifiedMessages, find_digest
 from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.operators.paging import (
@@ -102,18 +102,19 @@ class ParkedRoutes:
         place = {"after_at": after_at, "after_id": after_id}
         values = {"state": state, "topic": topic, **place, "limit": limit}
         statement = LIST_STANDING if state is None else LIST
-        return [_shown(row) for row in await read_alone(self._engine, statement, values)]
+        return [_to_json(row) for row in await read_alone(self._engine, statement, values)]
 
     async def find_parked(self, parked_id: int) -> dict[str, object] | None:
         """Return one message, whatever its state."""
         values = {"id": parked_id}
         row = (await read_alone(self._engine, FIND, values)).one_or_none()
-        return None if row is None else _shown(row)
+        return None if row is None else _to_json(row)
 
     async def release(self, parked_id: int) -> bool:
         """Send it through its use case again soon; False where there is no such parked message.
 
-        :raises Unverified: when it came from Kafka and its sender's outbox still does not hold it.
+        :raises UnverifiedMessages: when it came from Kafka and its sender's outbox still does not
+            hold it.
         """
         return await self._change(RELEASE, parked_id, "release asked") or await self._check_again(
             parked_id
@@ -129,12 +130,12 @@ class ParkedRoutes:
             if row is None:
                 return False
             source = self._sources[row.topic]
-            check = OutboxCheck(source, row.topic, [_claimed(row, source)])
+            check = OutboxCheck(source, row.topic, [_to_record(row, source)])
             # `parked` has no xid: the row is looked up by its id, whatever its transaction.
             values = {"topic": row.topic, "ids": [row.outbox_id]}
             found = await connection.execute(find_digest(source), values)
-            if check.unverified([found]):
-                raise Unverified(f"not in the outbox of {source}")
+            if check.find_unverified([found]):
+                raise UnverifiedMessages(f"not in the outbox of {source}")
         return await self._change(END_UNVERIFIED, parked_id, "left to the sweep")
 
     async def _change(self, statement: Any, parked_id: int, fact: str) -> bool:
@@ -166,7 +167,7 @@ class ParkedRoutes:
     async def _release(self, request: Request) -> Response:
         try:
             return _answer(await self.release(_id(request)))
-        except Unverified as error:
+        except UnverifiedMessages as error:
             return JSONResponse({"error": str(error)}, status_code=409)
 
     async def _drop(self, request: Request) -> Response:
@@ -189,7 +190,7 @@ def _answer(is_done: bool) -> Response:  # noqa: FBT001
     return JSONResponse({"error": NOT_FOUND}, status_code=404)
 
 
-def _claimed(row: Row, source: str) -> Record:
+def _to_record(row: Row, source: str) -> Record:
     """Return the record as it came, with the place in the outbox that it claims."""
     position = None if row.outbox_id is None else Position(source, 0, row.outbox_id)
     return Record(
@@ -197,7 +198,7 @@ def _claimed(row: Row, source: str) -> Record:
     )
 
 
-def _shown(row: Row) -> dict[str, object]:
+def _to_json(row: Row) -> dict[str, object]:
     return {
         "id": row.id,
         "consumer": row.consumer,

@@ -17,7 +17,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.quarantine import Quarantine
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
-from swap_runtime.messaging.verification import OutboxCheck, Unverified
+from swap_runtime.messaging.verification import OutboxCheck, UnverifiedMessages
 from swap_runtime.messaging.watermark import FIND_WATERMARK, SKIPPED
 from swap_runtime.postgres.database import Engine, Question, execute_alone, reading
 from swap_runtime.postgres.sql import Rows, sql
@@ -46,13 +46,13 @@ class BatchCheck:
 
     def verify(self, answers: Sequence[Rows]) -> None:
         """
-        :raises Unverified: when the sender's outbox does not hold a message.
+        :raises UnverifiedMessages: when the sender's outbox does not hold a message.
         :raises Behind: when something is parked that has to come first.
         """
         self.is_done = True
         held, *digests = answers
-        if self._check.unverified(digests):
-            raise Unverified
+        if self._check.find_unverified(digests):
+            raise UnverifiedMessages
         if held:
             raise Behind
 
@@ -69,15 +69,16 @@ class Parking(Protocol):
     """Where a consumer puts what cannot work."""
 
     def guarding(self, topic: str, records: Sequence[Record]) -> AbstractContextManager[None]:
-        """Have what is done inside undone, with Unverified or Behind, if a record must not act.
+        """Have what is done inside undone, with UnverifiedMessages or Behind, if a record must not
+        act.
 
-        Unverified when its sender's outbox does not hold it, Behind while its key has a parked
-        message. Both are looked up where the messages are marked, in the same transaction. That
-        needs no further lock, and includes messages that another consumer parks meanwhile.
+        UnverifiedMessages when its sender's outbox does not hold it, Behind while its key has a
+        parked message. Both are looked up where the messages are marked, in the same transaction.
+        That needs no further lock, and includes messages that another consumer parks meanwhile.
         """
         ...
 
-    async def verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
+    async def select_verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
         """Return the records that their sender's outbox holds, and set the others aside.
 
         What the watermark has passed is in neither: it is a duplicate, and its row may be dropped.
@@ -86,7 +87,7 @@ class Parking(Protocol):
         """
         ...
 
-    async def held(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
+    async def held_keys(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
         """Return the keys that have a parked message; what follows on them waits behind it."""
         ...
 
@@ -142,7 +143,7 @@ class PostgresParking:
 
     @contextmanager
     def guarding(self, topic: str, records: Sequence[Record]) -> Iterator[None]:
-        held = self._held(topic, {record.key for record in records})
+        held = self._held_keys_query(topic, {record.key for record in records})
         check = BatchCheck(held, OutboxCheck(self._sources[topic], topic, records))
         token = _batch_check.set(check)
         try:
@@ -152,7 +153,7 @@ class PostgresParking:
         if not check.is_done:
             raise MessagesNotMarked(topic)
 
-    async def verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
+    async def select_verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
         source = self._sources[topic]
         check = OutboxCheck(source, topic, records)
         consumer = {"consumer": self._consumer, "source": source, "topic": topic}
@@ -161,7 +162,7 @@ class PostgresParking:
                 found, *digests = await connection.ask((FIND_WATERMARK, consumer), *check.queries)
         except OUTBOX_MISSING as error:
             raise Unavailable(f"the outbox of {source} is not there yet") from error
-        unverified = check.unverified(digests)
+        unverified = check.find_unverified(digests)
         watermark = next((Position(source, row.xid, row.id) for row in found), None)
         not_passed = [record for record in unverified if not _is_passed(record, watermark)]
         SKIPPED.labels(topic).inc(len(unverified) - len(not_passed))
@@ -170,11 +171,11 @@ class PostgresParking:
         refused = frozenset(unverified)
         return [record for record in records if record not in refused]
 
-    async def held(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
+    async def held_keys(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
         async with reading(self._engine) as connection:
-            return frozenset(await connection.scalars(*self._held(topic, keys)))
+            return frozenset(await connection.scalars(*self._held_keys_query(topic, keys)))
 
-    def _held(self, topic: str, keys: Collection[bytes]) -> Question:
+    def _held_keys_query(self, topic: str, keys: Collection[bytes]) -> Question:
         return HELD, {"consumer": self._consumer, "topic": topic, "keys": list(keys)}
 
     async def park(

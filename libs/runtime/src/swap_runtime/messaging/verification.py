@@ -32,7 +32,7 @@ WHERE o.topic = :topic AND o.id = ANY(CAST(:ids AS bigint[]))
 WITH_XIDS: Final = " AND o.xid = ANY(CAST(CAST(:xids AS text[]) AS xid8[]))"
 
 
-class Unverified(Exception):
+class UnverifiedMessages(Exception):
     """The sender's outbox does not hold some of these messages: nothing was done for any."""
 
 
@@ -61,7 +61,7 @@ class OutboxCheck:
         }
         return ((find_digests(self._source), values),)
 
-    def unverified(self, answers: Sequence[Rows]) -> Sequence[Record]:
+    def find_unverified(self, answers: Sequence[Rows]) -> Sequence[Record]:
         """Return the records that the answers to `queries` do not hold."""
         stored = {row.id: row.digest for rows in answers for row in rows}
         return [

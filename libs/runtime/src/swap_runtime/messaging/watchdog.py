@@ -35,7 +35,7 @@ class ConsumerStuck(Exception):
 
 
 @dataclass
-class _Watched:
+class _WatchedConsumer:
     """A consumer, FastStream's subscriber of it, and since when it has work."""
 
     consumer: Consumer[Any]
@@ -100,7 +100,9 @@ class Watchdog:
         has_leaders: Callable[[str], Awaitable[bool]],
     ) -> None:
         now = time.monotonic()
-        self._watched = [_Watched(consumer, subscriber, now) for consumer, subscriber in consumers]
+        self._watched = [
+            _WatchedConsumer(consumer, subscriber, now) for consumer, subscriber in consumers
+        ]
         self._stuck_after = stuck_after.total_seconds()
         self._has_leaders = has_leaders
 
@@ -117,7 +119,7 @@ class Watchdog:
             await self._judge(silent[0])  # the next round judges the next one: a lookup takes long
         return False
 
-    async def _judge(self, watched: _Watched) -> None:
+    async def _judge(self, watched: _WatchedConsumer) -> None:
         """Excuse a silent consumer whose topic has no leaders, or has just answered."""
         topic = watched.topic
         has_leaders = await self._has_leaders(topic)
@@ -138,7 +140,7 @@ class Watchdog:
         for watched in self._watched:
             watched.silence_counted_from = time.monotonic() + seconds
 
-    def unpolled(self) -> dict[str, str]:
+    def unpolled_consumers(self) -> dict[str, str]:
         """Name the consumers whose partitions no broker has answered for, with their phase."""
         return {
             each.topic: _phase(each.consumer, each.client)
@@ -152,7 +154,7 @@ class Watchdog:
             each.topic: "consumer stopped" for each in self._watched if each.consumer.has_stopped
         }
 
-    def unassigned(self) -> dict[str, str]:
+    def unassigned_consumers(self) -> dict[str, str]:
         """Name the consumers that have no partition."""
         return {
             each.topic: "no partition assigned"

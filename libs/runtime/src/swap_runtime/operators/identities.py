@@ -69,14 +69,14 @@ class Operators:
 
         Holders of the shared token have none.
         """
-        return name in self._named()
+        return name in self._personal_operators()
 
     @property
     def can_approve(self) -> bool:
         """Whether two named operators exist, so that one can approve what the other ordered."""
-        return len(self._named()) > 1
+        return len(self._personal_operators()) > 1
 
-    def _named(self) -> set[str]:
+    def _personal_operators(self) -> set[str]:
         now = self._clock()
         return {
             known.operator.name

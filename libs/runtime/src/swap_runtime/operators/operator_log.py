@@ -131,7 +131,7 @@ class OperatorLog:
         :param before: only rows with a lower id.
         """
         values = {"before": before, "limit": min(limit, LISTED_MAX)}
-        return [_shown(row) for row in await read_alone(self._engine, LIST, values)]
+        return [_to_json(row) for row in await read_alone(self._engine, LIST, values)]
 
 
 def without_secrets(value: Any) -> Any:
@@ -162,7 +162,7 @@ def _host_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}{port}/…"
 
 
-def _shown(row: Row) -> Mapping[str, Any]:
+def _to_json(row: Row) -> Mapping[str, Any]:
     return {
         **row._asdict(),
         "order_id": str(row.order_id),

@@ -13,7 +13,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.errors import Refused, SwapError, Unavailable
+from swap_runtime.errors import RequestRefused, SwapError, Unavailable
 from swap_runtime.operators.admin_routes import AdminRoute, Handler, Order, OrderRoute, operator_of
 from swap_runtime.operators.identities import Operator, Operators
 from swap_runtime.operators.operator_log import (
@@ -32,7 +32,7 @@ from swap_runtime.operators.paging import (
     read_place,
     read_query_uuid,
 )
-from swap_runtime.operators.proposals import Proposal, Proposals, end_proposal, shown
+from swap_runtime.operators.proposals import Proposal, Proposals, end_proposal, proposal_to_json
 from swap_runtime.postgres.database import Engine, Transaction
 
 Work = Callable[[], Awaitable[Response]]
@@ -73,7 +73,7 @@ class OrderDesk:
             yield AdminRoute("POST", approve, self._approve, logs_itself=True)
             yield AdminRoute("POST", reject, self._reject, logs_itself=True)
 
-    def guarded(self, route: AdminRoute) -> Handler:
+    def guard(self, route: AdminRoute) -> Handler:
         """Return the handler of a route for the roles that may use it, with its log."""
 
         async def handle(request: Request) -> Response:
@@ -110,7 +110,9 @@ class OrderDesk:
             logged.proposal_id = proposal_id
             await self._proposals.propose(proposal_id, stored, logged, why=why)
             proposed = await self._proposals.find(proposal_id)
-            return JSONResponse({"proposal": proposed and shown(proposed)}, status_code=202)
+            return JSONResponse(
+                {"proposal": proposed and proposal_to_json(proposed)}, status_code=202
+            )
 
         return await self._carry_out(logged, work)
 
@@ -150,11 +152,13 @@ class OrderDesk:
         """
         proposal.require_open()
         if proposal.proposed_by == by:
-            raise Refused("A different operator must approve this order")
+            raise RequestRefused("A different operator must approve this order")
         if not self._operators.is_active_named_operator(proposal.proposed_by):
-            raise Refused(f"{proposal.proposed_by} is no active operator any more: reject it")
+            raise RequestRefused(
+                f"{proposal.proposed_by} is no active operator any more: reject it"
+            )
         if proposal.action not in self._routes:
-            raise Refused(f"this version has no order {proposal.action}: reject it")
+            raise RequestRefused(f"this version has no order {proposal.action}: reject it")
 
     async def _reject(self, request: Request) -> Response:
         proposal = await self._find(request)
@@ -226,14 +230,14 @@ class OrderDesk:
             after=read_place(request, read_query_uuid),
             limit=limit + 1,
         )
-        return answer_page("approvals", found, limit=limit, show=shown, place=_place)
+        return answer_page("approvals", found, limit=limit, show=proposal_to_json, place=_place)
 
     async def _show_proposal(self, request: Request) -> Response:
         """Answer one of them, whatever became of it."""
         proposal = await self._find(request)
         if proposal is None:
             return await _no_such_proposal()
-        return JSONResponse({"approval": shown(proposal)})
+        return JSONResponse({"approval": proposal_to_json(proposal)})
 
     async def _list_log(self, request: Request) -> Response:
         before, limit = (
@@ -256,7 +260,7 @@ def _require_named(operator: Operator) -> None:
     :raises Refused: for the shared token: its holder may also have a named token.
     """
     if operator.is_shared:
-        raise Refused(
+        raise RequestRefused(
             "This order needs two operators of SWAP_OPERATORS; the shared token names nobody"
         )
 

@@ -124,10 +124,10 @@ def answers_wrong_queries(read: Read) -> Read:
     """Answer a wrong query of a list with 400 and the text of the error."""
 
     @wraps(read)
-    async def answered(self: Any, request: Request) -> Response:
+    async def answer(self: Any, request: Request) -> Response:
         try:
             return await read(self, request)
         except WrongQuery as error:
             return JSONResponse({"error": str(error)}, status_code=400)
 
-    return answered
+    return answer

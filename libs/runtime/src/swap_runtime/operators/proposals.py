@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.operator_log import INSERT, LoggedOrder, Outcome
 from swap_runtime.postgres.database import Engine, Transaction, read_alone, transaction
@@ -65,9 +65,9 @@ class Proposal:
         :raises Refused: when it was approved or rejected, or has expired.
         """
         if self.outcome is not None:
-            raise Refused(f"proposal {self.id} was {self.outcome}")
+            raise RequestRefused(f"proposal {self.id} was {self.outcome}")
         if self.is_expired:
-            raise Refused(f"proposal {self.id} has expired: order it again")
+            raise RequestRefused(f"proposal {self.id} has expired: order it again")
 
 
 class Proposals:
@@ -125,10 +125,10 @@ async def end_proposal(connection: Transaction, id: UUID, *, by: str, outcome: s
     """
     ended = await connection.execute(END, {"id": id, "by": by, "outcome": outcome})
     if not ended.changed:
-        raise Refused(f"proposal {id} was approved or rejected, or has expired")
+        raise RequestRefused(f"proposal {id} was approved or rejected, or has expired")
 
 
-def shown(proposal: Proposal) -> Mapping[str, Any]:
+def proposal_to_json(proposal: Proposal) -> Mapping[str, Any]:
     return {
         "id": str(proposal.id),
         "action": proposal.action,

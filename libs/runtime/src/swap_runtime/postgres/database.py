@@ -110,7 +110,7 @@ class Connection:
         if self._statement_listener is not None:
             self._statement_listener(text)
         if isinstance(statement, Statement):
-            return BoundStatement(text, statement.ordered(values or {}))
+            return BoundStatement(text, statement.order_values(values or {}))
         return BoundStatement(text, is_prepared=False)
 
     async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:

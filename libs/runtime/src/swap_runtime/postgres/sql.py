@@ -18,7 +18,7 @@ class Statement(NamedTuple):
     text: str
     names: tuple[str, ...]
 
-    def ordered(self, values: Mapping[str, Any]) -> list[Any]:
+    def order_values(self, values: Mapping[str, Any]) -> list[Any]:
         """
         :raises KeyError: when a value is missing.
         """

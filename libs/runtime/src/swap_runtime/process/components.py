@@ -25,7 +25,7 @@ from swap_runtime.operators.admin_routes import (
 from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.leases import TERM, Lease, work_while_held
 from swap_runtime.postgres.wake import Wake, Wakes
-from swap_runtime.process.supervision import Beat, Rounds, Run, Supervised, Work
+from swap_runtime.process.supervision import Beat, Rounds, Run, SupervisedTask, Work
 from swap_runtime.settings import IDLE_TIMEOUT, ServiceGroup, SharedSettings
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Service:
         )
         self.wakes = Wakes(self.engine, group.database_url, service=name)
         self.engine.wake_listener = self.wakes.wake_all
-        self.tasks: list[Supervised] = []
+        self.tasks: list[SupervisedTask] = []
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []
         self.order_routes: list[OrderRoute] = []
@@ -102,7 +102,7 @@ class Service:
         It is cancelled when the process stops, and restarted with a growing pause when it raises.
         """
         at_most = failures_max or self.settings.watchdog.task_failures_max
-        self.tasks.append(Supervised(name, run, failures_max=at_most))
+        self.tasks.append(SupervisedTask(name, run, failures_max=at_most))
 
     def every(
         self,

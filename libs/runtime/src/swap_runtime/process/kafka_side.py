@@ -83,7 +83,7 @@ class KafkaSide:
         """Say how the consumers are, which keeps the process from nothing."""
         if not self._consumers() or self._watchdog is None:
             return {}
-        return {"consumers": self._state} | self._watchdog.unassigned()
+        return {"consumers": self._state} | self._watchdog.unassigned_consumers()
 
     def problems(self) -> dict[str, str]:
         """Name the consumers that stopped for good."""
@@ -183,12 +183,12 @@ class KafkaSide:
         try:
             await self._subscriptions.start()
             while True:
-                if not self._watchdog.unpolled():
+                if not self._watchdog.unpolled_consumers():
                     return
                 await asyncio.sleep(FIRST_POLL_PAUSE_SECONDS)
         except BaseException:
             beat()
-            log.warning("consumers not started", phases=self._watchdog.unpolled())
+            log.warning("consumers not started", phases=self._watchdog.unpolled_consumers())
             await self._subscriptions.broker.stop()
             raise
 

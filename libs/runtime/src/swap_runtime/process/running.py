@@ -29,7 +29,7 @@ from swap_runtime.postgres.schema_version import SchemaTooOld, require_schema
 from swap_runtime.process.components import Build, Close, Service
 from swap_runtime.process.files import raise_file_limit
 from swap_runtime.process.kafka_side import KafkaSide
-from swap_runtime.process.supervision import PAUSES, Supervised, cancelled
+from swap_runtime.process.supervision import PAUSES, SupervisedTask, cancel_and_wait
 from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.build_info import report_build
 from swap_runtime.telemetry.logging import configure_logging
@@ -113,7 +113,7 @@ class Running:
             orders=service.order_routes,
         )
         self._servers: list[AsgiServer] = []
-        self._running: dict[Supervised, asyncio.Task[None]] = {}
+        self._running: dict[SupervisedTask, asyncio.Task[None]] = {}
         self._has_started = False
         self._stop_requested = asyncio.Event()
         self._drain_ended = asyncio.Event()
@@ -149,7 +149,7 @@ class Running:
             await self._drain(working)
         if working.done():
             return working.result()
-        await cancelled(working)
+        await cancel_and_wait(working)
         return 0
 
     async def _drain(self, working: asyncio.Task[int]) -> None:
@@ -253,7 +253,7 @@ class Running:
         if ending:
             await asyncio.wait(ending, timeout=at_most.total_seconds() / 2)
         for running in self._running.values():
-            await cancelled(running)
+            await cancel_and_wait(running)
         await _run_logging_errors(self._kafka.stop_sweeping)
         await _run_logging_errors(self._kafka.stop_publishing)
         for close in reversed(self._service.closers):

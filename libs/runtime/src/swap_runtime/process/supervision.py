@@ -34,7 +34,7 @@ class TaskFailedTooOften(Exception):
     """A task failed too often in a row; the process ends so that its supervisor can restart it."""
 
 
-class Supervised:
+class SupervisedTask:
     """One task that must not die."""
 
     def __init__(self, name: str, run: Run, *, failures_max: int) -> None:
@@ -126,7 +126,7 @@ class Rounds:
         self._wake.set()
 
 
-async def cancelled(task: asyncio.Task[object]) -> None:
+async def cancel_and_wait(task: asyncio.Task[object]) -> None:
     """Cancel a task and wait until it is gone, whatever it ends with."""
     task.cancel()
     with suppress(asyncio.CancelledError, Exception):

@@ -96,7 +96,7 @@ def _log_uncaught() -> None:
 
 
 @contextmanager
-def bound(**fields: object) -> Iterator[None]:
+def bind_fields(**fields: object) -> Iterator[None]:
     """Add the fields (`swap_id`, `message_id`, `trace_id`) to every line logged inside."""
     tokens = structlog.contextvars.bind_contextvars(**fields)
     try:

@@ -214,29 +214,29 @@ def calling(
         yield {}
         return
     inner = Position(parent.trace_id, new_span_id(), parent.span_id)
-    with _recorded(lambda: name, Kind.CLIENT, inner, attributes):
+    with _record_span(lambda: name, Kind.CLIENT, inner, attributes):
         yield {"traceparent": inner.traceparent}
 
 
 @contextmanager
 def serving(position: Position, name: Callable[[], str], attributes: Attributes) -> Iterator[None]:
     """Record a request; its name and attributes are read when it has ended."""
-    with _recorded(name, Kind.SERVER, position, attributes):
+    with _record_span(name, Kind.SERVER, position, attributes):
         yield
 
 
-def _recorded(
+def _record_span(
     name: Callable[[], str], kind: Kind, position: Position, attributes: Attributes
 ) -> AbstractContextManager[None]:
     def record(times: Times, error: str | None) -> None:
         ids = position.trace_id, position.span_id, position.parent_id
         _record(Span(name(), kind, *ids, *times, attributes, position.links, error))
 
-    return _measured(_position, position, record)
+    return _measure(_position, position, record)
 
 
 @contextmanager
-def _measured(
+def _measure(
     variable: ContextVar[T], value: T, record: Callable[[Times, str | None], None]
 ) -> Iterator[None]:
     """Set the variable meanwhile; at the end, record the times and the error's class."""
@@ -271,7 +271,7 @@ def processing(topic: str, consumer: str, envelopes: Sequence[Envelope[Any]]) ->
     def record(times: Times, error: str | None) -> None:
         _record_batch(topic, batch, traced, times, error)
 
-    with _measured(_processing, batch, record):
+    with _measure(_processing, batch, record):
         yield
 
 

@@ -25,7 +25,7 @@ from swap_api.http.unknown_names import IGNORED, UnknownNames
 from swap_api.model.refusals import ApiRefusal
 from swap_api.request_log.decide.records import AnsweredRequest
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.logging import bound
+from swap_runtime.telemetry.logging import bind_fields
 
 _SLASHES: Final = re.compile("/{2,}")
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -110,7 +110,7 @@ class Admitted:
         facts = exchange.facts()
         if "swap_id" in facts and tracing.is_on():
             tracing.join_swap(UUID(str(facts["swap_id"])))
-        with bound(**facts):
+        with bind_fields(**facts):
             await self._app(scope, receive, send)
 
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 
 
-class ApiRefusal(Refused):
+class ApiRefusal(RequestRefused):
     """A refusal with its public code."""
 
     def __init__(

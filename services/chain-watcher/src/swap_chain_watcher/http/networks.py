@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.process.service import Service
 
@@ -108,7 +108,7 @@ async def _add_halt(resume_network: ResumeNetwork, order: Order) -> Order:
     halt = await resume_network.find_halt(order.target["network"])
     present = BoundHalt(at=halt.at, reason=halt.reason)
     if form.halt not in (None, present):
-        raise Refused("the network is halted for another reason: see swapctl network list")
+        raise RequestRefused("the network is halted for another reason: see swapctl network list")
     return order.bound_to(form, halt=present)
 
 

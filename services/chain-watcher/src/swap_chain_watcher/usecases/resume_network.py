@@ -14,7 +14,7 @@ from swap_chain_watcher.domain.second_look import MovementsDenied
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Halt
 from swap_chain_watcher.usecases.take_back_logs import TakeBackLogs
 from swap_chains.errors import ChainError, ReorgBeyondFinality
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 
 CONTRADICTIONS: Final = (
     ReorgBeyondFinality,
@@ -93,10 +93,10 @@ class ResumeNetwork:
         :raises Refused: when the network is not halted or not of the catalogue.
         """
         if network not in self._checks:
-            raise Refused(f"{network} is not a network of the catalogue")
+            raise RequestRefused(f"{network} is not a network of the catalogue")
         halt = await self._watches.find_halt(network)
         if halt is None:
-            raise Refused(f"{network} is not halted")
+            raise RequestRefused(f"{network} is not halted")
         return halt
 
     async def __call__(
@@ -116,7 +116,7 @@ class ResumeNetwork:
         """
         halt = await self.find_halt(network)
         if halted_at not in (None, halt.at):
-            raise Refused(
+            raise RequestRefused(
                 f"{network} was halted anew at {halt.at.isoformat()}, {halt.reason}: order it again"
             )
         progress = _Progress(tuple(take_back))
@@ -149,7 +149,7 @@ class ResumeNetwork:
         """
         mark = await self._watches.find_halt_mark(network)
         if mark is None or mark.halted_at != halt.at:
-            raise Refused(
+            raise RequestRefused(
                 f"{progress.sentence}the halt of {network} ended meanwhile: see how it stands now"
             )
         await self._check(network, progress)
@@ -167,6 +167,8 @@ class ResumeNetwork:
             for check in self._checks[network]:
                 await check()
         except CONTRADICTIONS as error:
-            raise Refused(f"{progress.sentence}{network} would halt again: {error}") from error
+            raise RequestRefused(
+                f"{progress.sentence}{network} would halt again: {error}"
+            ) from error
         except ChainError as error:
             raise Unavailable(f"{progress.sentence}{error}") from error

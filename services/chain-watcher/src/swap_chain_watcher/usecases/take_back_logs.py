@@ -27,7 +27,7 @@ from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
 from swap_chains.events import Block, BlockAdded
 from swap_chains.ports import ChainReader
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 
 
 class TakeBackLogs:
@@ -64,7 +64,7 @@ class TakeBackLogs:
         transactions with movements that are taken back now.
 
         :param transaction_hashes: in lower case.
-        :raises Refused: when one has no published log, or not every provider denies it.
+        :raises RequestRefused: when one has no published log, or not every provider denies it.
         """
         network = self._reader.network
         published = await self._list_published(transaction_hashes)
@@ -89,23 +89,23 @@ class TakeBackLogs:
                     work, denied, standing, blocks, ordered=transaction_hashes
                 )
         except TakeBackRefused as error:
-            raise Refused(f"{network}: nothing is taken back: {error}") from error
+            raise RequestRefused(f"{network}: nothing is taken back: {error}") from error
         except NotHalted as error:
-            raise Refused(f"{network} is not halted") from error
+            raise RequestRefused(f"{network} is not halted") from error
         observe.logs_taken_back(network, reverted, replacements)
         return frozenset(tracked.movement.transaction_hash or "" for tracked in denied)
 
     async def _list_published(self, transaction_hashes: Sequence[str]) -> Sequence[TrackedMovement]:
         """Return the logs that were published, also those that were taken back before.
 
-        :raises Refused: when a transaction has no log that was ever published.
+        :raises RequestRefused: when a transaction has no log that was ever published.
         """
         network = self._reader.network
         found = await self._watches.list_logs(network, transaction_hashes)
         known = {tracked.movement.transaction_hash for tracked in found}
         for transaction_hash in transaction_hashes:
             if transaction_hash not in known:
-                raise Refused(f"no log of {transaction_hash} is published on {network}")
+                raise RequestRefused(f"no log of {transaction_hash} is published on {network}")
         return found
 
     async def _ask(self, standing: Sequence[TrackedMovement]) -> Mapping[str, ReportedBlock]:

@@ -17,7 +17,7 @@ from swap_dashboard.ports import ApiUnavailable, EmailTaken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.manage_second_factor import RemoveSecondFactor
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.process.service import Service
 
@@ -134,18 +134,18 @@ class AccountRoutes:
         except HTTPException as error:
             return _refusal(error.detail, error.status_code)
         if form.begun_at is None or not await self._remove_second_factor(email, form.begun_at):
-            raise Refused("the second factor of this email changed since: order it again")
+            raise RequestRefused("the second factor of this email changed since: order it again")
         return JSONResponse({"removed": True})
 
     async def add_enrolment(self, order: Order) -> Order:
         """Bind the order to the second factor of now, unless it names one.
 
-        :raises Refused: when the account has none.
+        :raises RequestRefused: when the account has none.
         """
         form, email = _read_removal(order)
         begun_at = form.begun_at or await self._remove_second_factor.begun_at(email)
         if begun_at is None:
-            raise Refused("no account of this email has a second factor")
+            raise RequestRefused("no account of this email has a second factor")
         return order.bound_to(form, begun_at=begun_at)
 
 

@@ -210,7 +210,7 @@ class CreateSwap:
         wallet: str | None,
     ) -> NewSwap:
         row = replace(self._rendering.new_swap(request), client=creation.client)
-        outgoing = Outgoing.sealed(
+        outgoing = Outgoing.from_body(
             SWAP_REQUESTS,
             request,
             version=REQUESTED,

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
     LISTED_MAX,
@@ -156,7 +156,7 @@ class CapAdmin:
             units=str(cap.units), seconds=int(cap.span.total_seconds()), set_at=cap.set_at
         )
         if form.present not in (None, present):
-            raise Refused(CAP_CHANGED)
+            raise RequestRefused(CAP_CHANGED)
         return order.bound_to(form, present=present)
 
     @answers_wrong_queries

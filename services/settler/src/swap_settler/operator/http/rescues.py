@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import read_number
 from swap_settler.forms import (
@@ -116,7 +116,7 @@ class RescueAdmin:
         )
         present = [BoundTransfer.of(one) for one in found]
         if form.transfers not in (None, present):
-            raise Refused(CHANGED)
+            raise RequestRefused(CHANGED)
         return order.bound_to(form, transfers=present)
 
 

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, model_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
@@ -94,7 +94,7 @@ class StopAdmin:
             stops = await self._stop_payouts.list_all()
         stop = next((one for one in stops if one.network == form.where), None)
         if stop is None:
-            raise Refused(f"nothing is stopped: {form.where}")
+            raise RequestRefused(f"nothing is stopped: {form.where}")
         return order.bound_to(form, stopped_at=stop.at)
 
     async def _shown(self, **details: bool) -> Response:

@@ -10,7 +10,7 @@ from typing import Final
 
 import psycopg
 
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.decide.reports import InvariantResult
@@ -61,12 +61,12 @@ class PostgresInvariants:
         """Return the result of each query. A query that fails is a failure of its result alone.
 
         :param after_each: called after each query: together they may take minutes.
-        :raises Refused: when the views are not installed, or not open to the settler.
+        :raises RequestRefused: when the views are not installed, or not open to the settler.
         :raises Unavailable: when Postgres is away at the start.
         """
         async with reading(self._engine) as connection:
             if not await connection.scalar(HAS_VIEWS, {}):
-                raise Refused(NO_VIEWS)
+                raise RequestRefused(NO_VIEWS)
         results = []
         for name, statement in self._statements.items():
             results.append(await self._check(name, statement))

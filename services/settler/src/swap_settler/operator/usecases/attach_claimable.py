@@ -7,7 +7,7 @@ from uuid import UUID
 
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.change_cause import ChangeCause
@@ -50,7 +50,7 @@ class AttachClaimable:
             try:
                 batch_state = await self._attach(work, order)
             except NotAttachable as error:
-                raise Refused(str(error)) from error
+                raise RequestRefused(str(error)) from error
         observe_changes.changed(batch_state.changes)
         return batch_state.swaps[order.swap_id]
 
@@ -59,11 +59,11 @@ class AttachClaimable:
         listed = _unmatched_balance(await work.claimable(order.claimable_id), order)
         found = await work.unmatched_deposits({listed.owner}, ())
         if listed.owner not in found:
-            raise Refused("it has just become a swap's: list it again")
+            raise RequestRefused("it has just become a swap's: list it again")
         await work.lock_keys({key_of(found[listed.owner])})
         swaps = await work.lock_swaps_by_id({order.swap_id})
         if order.swap_id not in swaps:
-            raise Refused(f"there is no swap {order.swap_id}")
+            raise RequestRefused(f"there is no swap {order.swap_id}")
         _unmatched_balance(await work.claimable(order.claimable_id), order)
         paid = await work.live_standalone_intents({listed.owner})
         waiting = await work.unmatched_deposits({listed.owner}, ())
@@ -86,10 +86,10 @@ class AttachClaimable:
 
 def _unmatched_balance(listed: Claimable | None, order: AttachOrder) -> Claimable:
     if listed is None:
-        raise Refused(f"nothing is claimable as {order.claimable_id}")
+        raise RequestRefused(f"nothing is claimable as {order.claimable_id}")
     if listed.swap_id is not None:
-        raise Refused(f"it is the swap's {listed.swap_id}")
+        raise RequestRefused(f"it is the swap's {listed.swap_id}")
     if listed.base_units != order.base_units:
         held = listed.base_units
-        raise Refused(f"it holds {held} now, not {order.base_units}: list it again")
+        raise RequestRefused(f"it holds {held} now, not {order.base_units}: list it again")
     return listed

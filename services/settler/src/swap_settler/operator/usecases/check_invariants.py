@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.operator import observe
 from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.store.invariants import PostgresInvariants
@@ -39,7 +39,7 @@ class CheckInvariants:
         """Return the last report while it is valid, else check again.
 
         :param after_each: called after each query of a check.
-        :raises Refused: when the views of the invariants are not installed, or not readable.
+        :raises RequestRefused: when the views of the invariants are not installed, or not readable.
         """
         async with self._lock:
             if self._report is None or self._clock() - self._report.at > REPORT_VALID_FOR:
@@ -57,7 +57,7 @@ class CheckInvariants:
         """
         try:
             report = await self(after_each)
-        except (Refused, Unavailable) as error:
+        except (RequestRefused, Unavailable) as error:
             observe.invariants_not_checked(error)
             return
         observe.invariants_checked(report.at, report.results)

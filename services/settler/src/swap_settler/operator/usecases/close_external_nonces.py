@@ -14,7 +14,7 @@ from swap_domain.authorization_status import AuthorizationTrigger
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.gasless.decide.relaying import end_relay
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
@@ -81,14 +81,16 @@ class CloseExternalNonces:
         paid: set[int] = set()
         chain = self._chains.get(halted[0].network)
         if chain is None:
-            raise Refused(f"{halted[0].network} is not a network of the catalogue")
+            raise RequestRefused(f"{halted[0].network} is not a network of the catalogue")
         if await self._nonces.is_network_halted(halted[0].network):
-            raise Refused(f"what is final on {halted[0].network} is in doubt: see swapctl network")
+            raise RequestRefused(
+                f"what is final on {halted[0].network} is in doubt: see swapctl network"
+            )
         try:
             of = {h: t.from_address for h, t in (await chain.transactions(hashes)).items()}
             addresses = {signer.address for signer in halted}
             if unrelated := [h for h in hashes if of.get(h) not in addresses]:
-                raise Refused(f"of no halted signer of the network: {', '.join(unrelated)}")
+                raise RequestRefused(f"of no halted signer of the network: {', '.join(unrelated)}")
             for signer in halted:
                 if theirs := [h for h in hashes if of[h] == signer.address]:
                     proven = await self._prove(chain, signer, theirs)
@@ -109,7 +111,7 @@ class CloseExternalNonces:
             owners = await lock_owners(work, intents)
             failures = await work.failures_of_dead(list(owners))
             if not await work.lock_open([slot.nonce for slot in slots]):
-                raise Refused(CHANGED)
+                raise RequestRefused(CHANGED)
             if slots:  # a restored ledger may have handed out none of them
                 await work.close_slots(slots, proven.final)
             changes = await self._freed(work, owners, failures, proven.paid)
@@ -117,7 +119,7 @@ class CloseExternalNonces:
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             # The signer last, in the lock order of nonce allocation.
             if not await work.lock_halted(signer):
-                raise Refused(CHANGED)
+                raise RequestRefused(CHANGED)
             if proven.unassigned:
                 unassigned = [one.slot for one in proven.unassigned]
                 await work.skip_nonces(signer, [slot.nonce for slot in unassigned])

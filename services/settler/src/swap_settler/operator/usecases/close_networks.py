@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator import observe
 from swap_settler.operator.store.closures import PostgresClosures
 from swap_settler.records import Record
@@ -26,17 +26,17 @@ class CloseNetworks:
     async def close(self, network: str, *, by: str, reason: str) -> None:
         """Close it; a network that is closed already stays so, with its first reason.
 
-        :raises Refused: for a network that the catalogue does not name.
+        :raises RequestRefused: for a network that the catalogue does not name.
         """
         if network not in self._networks:
-            raise Refused(f"{network} is not a network of the catalogue")
+            raise RequestRefused(f"{network} is not a network of the catalogue")
         if await self._closures.close(network, by=by, reason=reason):
             observe.network_closed(network, by=by, reason=reason)
 
     async def open(self, network: str, *, by: str, reason: str) -> None:
         """
-        :raises Refused: when it is not closed.
+        :raises RequestRefused: when it is not closed.
         """
         if not await self._closures.open(network, by=by, reason=reason):
-            raise Refused(f"{network} is not closed")
+            raise RequestRefused(f"{network} is not closed")
         observe.network_opened(network, by=by, reason=reason)

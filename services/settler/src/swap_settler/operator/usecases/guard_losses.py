@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Stop
 from swap_settler.operator.store.losses import PostgresLosses
@@ -53,11 +53,11 @@ class GuardLosses:
         """Return what is still stopped; what was lost until now counts no more.
 
         :param stopped_at: only the stop that began then; None: whichever is on.
-        :raises Refused: when nothing is stopped there.
+        :raises RequestRefused: when nothing is stopped there.
         """
         if not await self._losses.lift(network, by=by, reason=reason, stopped_at=stopped_at):
             since = "" if stopped_at is None else f" since {stopped_at.isoformat()}"
-            raise Refused(f"payments for what comes from {network} are not stopped{since}")
+            raise RequestRefused(f"payments for what comes from {network} are not stopped{since}")
         observe.source_stop_lifted(network, by=by, reason=reason)
         return await self.list_stops()
 

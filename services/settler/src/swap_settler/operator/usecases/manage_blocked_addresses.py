@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from swap_domain.catalogue import Catalogue
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator import observe
 from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.usecases.recipients import checked_address
@@ -61,5 +61,5 @@ class ManageBlockedAddresses:
 
     def _checked(self, order: BlockOrder) -> Sequence[str]:
         if order.network is not None and order.network not in self._catalogue.networks:
-            raise Refused(f"{order.network} is not a network of the catalogue")
+            raise RequestRefused(f"{order.network} is not a network of the catalogue")
         return sorted({checked_address(address).lower() for address in order.addresses})

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.catalogue import Catalogue, UnknownNetwork
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps, QueuePlace
@@ -39,13 +39,13 @@ class ManageCaps:
 
     async def find(self, name: CapName) -> CapState:
         """
-        :raises Refused: when there is none.
+        :raises RequestRefused: when there is none.
         """
         wanted = with_address(self._catalogue, name)
         for cap in await self._caps.list_caps():
             if CapName(cap.network, cap.token, cap.app_id) == wanted:
                 return cap
-        raise Refused(NO_CAP)
+        raise RequestRefused(NO_CAP)
 
     async def set(
         self,
@@ -60,17 +60,17 @@ class ManageCaps:
         """Set a cap, or another limit for it; what left before counts under it still.
 
         :param set_at: only where the present cap was set then; None: whichever there is.
-        :raises Refused: for a network or a token that the catalogue does not name, and where it
-            would raise a cap and may not.
+        :raises RequestRefused: for a network or a token that the catalogue does not name, and where
+            it would raise a cap and may not.
         """
         name = with_address(self._catalogue, name)
         is_set = await self._caps.set_cap(
             name, limit=limit, may_raise=may_raise, set_at=set_at, by=by, reason=reason
         )
         if not is_set and set_at is not None:
-            raise Refused(CAP_CHANGED)
+            raise RequestRefused(CAP_CHANGED)
         if not is_set:
-            raise Refused("the cap was lowered meanwhile: list the caps again")
+            raise RequestRefused("the cap was lowered meanwhile: list the caps again")
         cap = {**asdict(name), "units": limit.units, "span": str(limit.span)}
         observe.cap_set(cap, by=by, reason=reason)
         return await self.list_all()
@@ -80,12 +80,12 @@ class ManageCaps:
     ) -> Sequence[CapState]:
         """
         :param set_at: only where the present cap was set then; None: whichever there is.
-        :raises Refused: when there is none, or another one.
+        :raises RequestRefused: when there is none, or another one.
         """
         name = with_address(self._catalogue, name)
         is_lifted = await self._caps.lift_cap(name, set_at=set_at, by=by, reason=reason)
         if not is_lifted:
-            raise Refused(NO_CAP if set_at is None else CAP_CHANGED)
+            raise RequestRefused(NO_CAP if set_at is None else CAP_CHANGED)
         observe.cap_lifted(asdict(name), by=by, reason=reason)
         return await self.list_all()
 
@@ -103,10 +103,10 @@ class ManageCaps:
     async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> None:
         """Let one payment leave although caps have no room for it; it counts under them.
 
-        :raises Refused: when it waits for none.
+        :raises RequestRefused: when it waits for none.
         """
         if not await self._caps.grant_pass(intent_id, by=by, reason=reason):
-            raise Refused(f"{intent_id} waits for no cap, or was let through before")
+            raise RequestRefused(f"{intent_id} waits for no cap, or was let through before")
         observe.payment_passed_caps(intent_id, by=by, reason=reason)
 
     async def report(self) -> None:
@@ -121,16 +121,16 @@ class ManageCaps:
 def with_address(catalogue: Catalogue, name: CapName) -> CapName:
     """Return the name with its token's address, which may be named by its symbol.
 
-    :raises Refused: for a network or a token that the catalogue does not name.
+    :raises RequestRefused: for a network or a token that the catalogue does not name.
     """
     try:
         network = catalogue.network(name.network)
     except UnknownNetwork as error:
-        raise Refused(f"{name.network} is not a network of the catalogue") from error
+        raise RequestRefused(f"{name.network} is not a network of the catalogue") from error
     if name.token is None:
         return name
     wanted = name.token.lower()
     known = [t.address for t in network.tokens if wanted in (t.symbol.lower(), t.address.lower())]
     if not known:
-        raise Refused(f"{name.token} is not a token of {name.network}")
+        raise RequestRefused(f"{name.token} is not a token of {name.network}")
     return replace(name, token=known[0])

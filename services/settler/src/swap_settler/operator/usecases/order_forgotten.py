@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.changes import Changes
@@ -59,7 +59,7 @@ class OrderForgotten:
 
         :param forgotten: what was found of these swaps, also by other transactions.
         :param deposits: those without a swap that were paid.
-        :raises Refused: when a swap or deposit cannot have the payment.
+        :raises RequestRefused: when a swap or deposit cannot have the payment.
         """
         ordered: dict[UUID, UUID | None] = {}
         spent = {(one.network, one.paid_id) for one in forgotten}
@@ -75,7 +75,7 @@ class OrderForgotten:
                     intent = await self._of_deposit(work, batch_state, one, deposits, log)
             except (NotAllowed, NotClaimable) as error:
                 owner = one.swap_id or one.deposit_id
-                raise Refused(f"payment {one.paid_id} of {owner}: {error}") from error
+                raise RequestRefused(f"payment {one.paid_id} of {owner}: {error}") from error
             ordered |= {} if intent is None else {intent.id: intent.swap_id}
         return ordered
 

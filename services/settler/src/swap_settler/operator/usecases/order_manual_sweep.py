@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import Catalogue
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator import observe
 from swap_settler.operator.store.sweep_orders import PostgresSweepOrders
 
@@ -31,16 +31,16 @@ class OrderManualSweep:
 
     async def __call__(self, order: SweepOrder) -> None:
         """
-        :raises Refused: when nothing of it stands there.
+        :raises RequestRefused: when nothing of it stands there.
         """
         network = self._catalogue.networks.get(order.network)
         token = None if network is None else network.find_token(order.token)
         if token is None:
-            raise Refused(f"{order.token} is not a token of {order.network}")
+            raise RequestRefused(f"{order.token} is not a token of {order.network}")
         try:
             address = checksum_address(order.address)
         except ValueError as error:
-            raise Refused(f"{order.address} is not an address") from error
+            raise RequestRefused(f"{order.address} is not an address") from error
         if not await self._orders.order(order.network, address, token.address):
-            raise Refused(f"no {token.symbol} of {order.network} stands at {address}")
+            raise RequestRefused(f"no {token.symbol} of {order.network} stands at {address}")
         observe.sweep_ordered({**asdict(order), "token": token.address})

@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey
@@ -64,7 +64,7 @@ class PayClaimable:
         try:
             change = await self._pay(order)
         except NotClaimable as error:
-            raise Refused(str(error)) from error
+            raise RequestRefused(str(error)) from error
         observe_changes.changed([change])
         [intent] = change.intents
         observe.claim_ordered(intent, by=order.by, reason=order.reason)
@@ -75,7 +75,7 @@ class PayClaimable:
         async with self._unit_of_work() as work:
             listed = await work.claimable(order.balance_id)
             if listed is None:
-                raise Refused(f"nothing is claimable as {order.balance_id}")
+                raise RequestRefused(f"nothing is claimable as {order.balance_id}")
             to_address = recipient_of(self._catalogue, listed.network, order.to_address)
             if listed.swap_id is not None:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
@@ -106,7 +106,7 @@ class PayClaimable:
         await work.lock_keys({key_of(deposit)})
         what = await self._locked(work, order)
         if await work.live_standalone_intents({deposit.id}):
-            raise Refused("it is paid, or on its way")
+            raise RequestRefused("it is paid, or on its way")
         asset = (what.network, what.token)
         return pay_unmatched_deposit(
             what,
@@ -122,7 +122,7 @@ class PayClaimable:
         what = await work.claimable(order.balance_id)
         if what is None or what.base_units != order.base_units:
             held = 0 if what is None else what.base_units
-            raise Refused(f"it holds {held} now, not {order.base_units}: list it again")
+            raise RequestRefused(f"it holds {held} now, not {order.base_units}: list it again")
         return what
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.model.changes import Changes
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind
@@ -88,9 +88,9 @@ class PayPartnerFees:
         fee = await work.lock_fee(order.balance_id)
         owed = 0 if fee is None else fee.base_units
         if fee is None or not 0 < order.base_units <= owed:
-            raise Refused(f"it holds {owed} now, not {order.base_units}: list it again")
+            raise RequestRefused(f"it holds {owed} now, not {order.base_units}: list it again")
         if fee.is_on_its_way:
-            raise Refused("an earlier payment of it is on its way: wait until it is final")
+            raise RequestRefused("an earlier payment of it is on its way: wait until it is final")
         return replace(fee, base_units=order.base_units)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader, FoundTransaction, NodeReceipt, Receipt
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.operator.decide.external_nonces import OpenNonce
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.store.external_nonces import PostgresExternalNonces
@@ -60,7 +60,7 @@ class ProveExternalTransactions:
         there = await chain.nonce(signer.address, at=head)
         named = _final_only(signer, hashes, await chain.transactions(hashes), final)
         if signed_here := await self._nonces.signed_here(hashes):
-            raise Refused(
+            raise RequestRefused(
                 f"signed here, its nonce closes by itself: {', '.join(sorted(signed_here))}"
             )
         consumed = await self._nonces.consumed(signer, named)
@@ -104,7 +104,9 @@ class ProveExternalTransactions:
         end = max([there, *(n + 1 for n in named)])
         left += [n for n in range(signer.next_nonce, end) if n not in named]
         if left:
-            raise Refused(f"no transaction is named that used {_nonces(left)}, once it is final")
+            raise RequestRefused(
+                f"no transaction is named that used {_nonces(left)}, once it is final"
+            )
 
     async def _paid(
         self,
@@ -120,12 +122,14 @@ class ProveExternalTransactions:
         They must not be paid, or sent back, once more; what else was on their nonces may be.
         """
         if any(slot.mined for slot in slots):
-            raise Refused("a block has a payment of these nonces, as the watcher told last: wait")
+            raise RequestRefused(
+                "a block has a payment of these nonces, as the watcher told last: wait"
+            )
         ids = [paid_id for slot in slots for paid_id in slot.paid_ids]
         treasury = self._treasuries[signer.network]
         paid = await find_spent_ids(chain, treasury, ids, at=final)
         if young := await find_spent_ids(chain, treasury, ids, at=newest) - paid:
-            raise Refused(
+            raise RequestRefused(
                 f"the Treasury has paid {_listed(young)} in a block that is not final: wait"
             )
         return paid
@@ -138,11 +142,11 @@ def _final_only(
     for h in dict.fromkeys(hashes):
         one = found.get(h)
         if one is None:
-            raise Refused(f"no node knows {h}")
+            raise RequestRefused(f"no node knows {h}")
         if one.from_address != signer.address:
-            raise Refused(f"{h} is not from {signer.address}")
+            raise RequestRefused(f"{h} is not from {signer.address}")
         if one.block_number is None or one.block_number > final.number:
-            raise Refused(f"{h} is in no final block")
+            raise RequestRefused(f"{h} is in no final block")
         named[one.nonce] = one
     return named
 
@@ -152,7 +156,7 @@ def _check_assigned(
 ) -> None:
     unrelated = [n for n in named if n not in slots and n < signer.next_nonce]
     if unrelated:
-        raise Refused(f"{_nonces(unrelated)} used by nothing that this ledger waits for")
+        raise RequestRefused(f"{_nonces(unrelated)} used by nothing that this ledger waits for")
 
 
 def _proven(
@@ -164,7 +168,7 @@ def _proven(
     attempts = () if slot is None else slot.attempts
     rivals = [report for attempt in attempts for report in node_receipts[attempt]]
     if receipt is None:
-        raise Refused(f"no node has a receipt of {h}")
+        raise RequestRefused(f"no node has a receipt of {h}")
     quorum = count_votes(
         node_receipts[h],
         block_hash=receipt.block.hash,
@@ -173,7 +177,7 @@ def _proven(
     )
     if not quorum.is_proven:
         if quorum.deny:
-            raise Refused(f"Nodes disagree about {h}: {', '.join(quorum.deny)}")
+            raise RequestRefused(f"Nodes disagree about {h}: {', '.join(quorum.deny)}")
         raise Unavailable(f"one provider alone has a receipt of {h}")
     closed = ClosedSlot(
         one.nonce, h, is_cancel=False, receipt=receipt, quorum=quorum, is_external=True

@@ -13,7 +13,7 @@ from swap_chains.ports import ChainReader, FoundTransaction
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.chain_facts import FactState, PayoutFact
@@ -107,11 +107,11 @@ class ReconcileUnknownPayments:
         """
         chain = self._chains.get(network)
         if chain is None:
-            raise Refused(f"{network} is not a network of the catalogue")
+            raise RequestRefused(f"{network} is not a network of the catalogue")
         if await self._nonces.is_network_halted(network):
-            raise Refused(f"what is final on {network} is in doubt: see swapctl network")
+            raise RequestRefused(f"what is final on {network} is in doubt: see swapctl network")
         if await self._nonces.signed_here([transaction_hash]):
-            raise Refused(f"signed here, its payments end by themselves: {transaction_hash}")
+            raise RequestRefused(f"signed here, its payments end by themselves: {transaction_hash}")
         try:
             logs = await self._proven(chain, transaction_hash)
         except ChainError as error:
@@ -129,7 +129,7 @@ class ReconcileUnknownPayments:
         final = await chain.final_block()
         one = (await chain.transactions([transaction_hash])).get(transaction_hash)
         if one is None or one.block_number is None or one.block_number > final.number:
-            raise Refused(f"{transaction_hash} is in no final block")
+            raise RequestRefused(f"{transaction_hash} is in no final block")
         block = await chain.block_at(one.block_number)
         await _require_quorum(chain, one, block)
         added = await chain.movements(first=block.number, last=block)
@@ -140,7 +140,7 @@ class ReconcileUnknownPayments:
             if m.id.transaction_hash == transaction_hash
         }
         if not logs:
-            raise Refused(f"the Treasury has paid nothing by {transaction_hash}")
+            raise RequestRefused(f"the Treasury has paid nothing by {transaction_hash}")
         treasury = self._mapper.treasury_of(chain.network)
         if await find_spent_ids(chain, treasury, logs, at=final) != set(logs):
             raise Unavailable(f"a node does not report the ids of {transaction_hash} as spent")
@@ -169,7 +169,7 @@ class ReconcileUnknownPayments:
                     batch_state.add(self._ended(one), trace_id=_trace_id(one))
                     payments.append(ExternalPayment(intent_id, swap_id, one.log, one.end))
             if not payments:
-                raise Refused(NOTHING_WAITS)
+                raise RequestRefused(NOTHING_WAITS)
             await work.add_external_payments(payments, by=by, reason=reason)
             await save_new(work, batch_state, self._swap_messages, self._clock)
         return batch_state.changes, payments
@@ -180,10 +180,14 @@ class ReconcileUnknownPayments:
         """
         intent, log = found.intent, found.log
         if intent.has_open_attempt or intent.state is IntentState.MINED:
-            raise Refused(f"what was signed for payment {log.paid_id} may be in a block: wait")
+            raise RequestRefused(
+                f"what was signed for payment {log.paid_id} may be in a block: wait"
+            )
         is_known = self._mapper.treasury(log.network, log.token) is not None
         if is_known and log.paid_id not in final_ids:
-            raise Refused(f"the ledger has not heard that payment {log.paid_id} is final: wait")
+            raise RequestRefused(
+                f"the ledger has not heard that payment {log.paid_id} is final: wait"
+            )
 
     def _ended(self, found: Found) -> Changes:
         swap, intent, log = found.swap, found.intent, found.log
@@ -211,7 +215,9 @@ async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Bloc
     reports = await chain.receipts_of_each_node([one.transaction_hash])
     quorum = count_votes(reports[one.transaction_hash], block_hash=block.hash, succeeded=True)
     if quorum.deny:
-        raise Refused(f"Nodes disagree about {one.transaction_hash}: {', '.join(quorum.deny)}")
+        raise RequestRefused(
+            f"Nodes disagree about {one.transaction_hash}: {', '.join(quorum.deny)}"
+        )
     if not quorum.is_proven:
         raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 

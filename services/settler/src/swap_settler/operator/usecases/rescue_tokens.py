@@ -15,7 +15,7 @@ from swap_chains.evm.codec import (
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
 from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTransfers
 from swap_domain.catalogue import Catalogue, Network
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.operator import observe
 from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.operator.store.rescues import PostgresRescues, UnmatchedDeposit
@@ -159,7 +159,7 @@ class RescueTokens:
     def _find_network(self, name: str) -> tuple[Network, ChainReader]:
         network, chain = self._catalogue.networks.get(name), self._chains.get(name)
         if network is None or chain is None:
-            raise Refused(f"{name} is not a network of the catalogue")
+            raise RequestRefused(f"{name} is not a network of the catalogue")
         return network, chain
 
     async def _find(self, network: Network, chain: ChainReader, transaction_hash: str) -> _Arrival:
@@ -174,24 +174,24 @@ class RescueTokens:
         self, network: Network, transaction_hash: str, transfers: ReportedTransfers | None
     ) -> tuple[Mapping[str, int], Sequence[ReportedTransfer]]:
         if transfers is None:
-            raise Refused(f"{transaction_hash} is in no block")
+            raise RequestRefused(f"{transaction_hash} is in no block")
         if not transfers.succeeded:
-            raise Refused(f"{transaction_hash} failed: it moved nothing")
+            raise RequestRefused(f"{transaction_hash} failed: it moved nothing")
         receivers = {one.to_address for one in transfers.transfers}
         numbers = await self._rescues.deposit_addresses(network.name, receivers)
         ours = {network.contracts.treasury, *numbers}
         received = [one for one in transfers.transfers if one.to_address in ours and one.base_units]
         if not received:
-            raise Refused(f"{transaction_hash} brought no token to an address of ours")
+            raise RequestRefused(f"{transaction_hash} brought no token to an address of ours")
         return numbers, received
 
     def _choose(self, arrival: _Arrival, back: Return) -> tuple[Sequence[ReportedTransfer], str]:
         """Return the transfers that go back, and the checked address of their owner."""
         to = recipient_of(self._catalogue, arrival.network.name, back.to_address)
         if not arrival.unknown:
-            raise Refused("all of it is of tokens of the catalogue: see swapctl claimable")
+            raise RequestRefused("all of it is of tokens of the catalogue: see swapctl claimable")
         if not arrival.is_final:
-            raise Refused(f"{arrival.transaction_hash} is not final yet")
+            raise RequestRefused(f"{arrival.transaction_hash} is not final yet")
         return _chosen(arrival.unknown, back, to), to
 
     async def _order(self, arrival: _Arrival, back: Return) -> None:
@@ -200,7 +200,7 @@ class RescueTokens:
 
         def require_unchanged(orders: Sequence[ReturnOrder]) -> None:
             if back.transfers not in (None, _returned(chosen, orders)):
-                raise Refused(CHANGED)
+                raise RequestRefused(CHANGED)
 
         order = {"returned_to": to, "by": back.by, "reason": back.reason}
         await self._rescues.order(
@@ -291,11 +291,11 @@ def _chosen(
     chosen = [one for one in unrelated if back.is_of(one)]
     places = {f"{one.token} from {one.from_address}" for one in chosen or unrelated}
     if len(places) > 1 or not chosen:
-        raise Refused(f"say which by --token and --from: {', '.join(sorted(places))}")
+        raise RequestRefused(f"say which by --token and --from: {', '.join(sorted(places))}")
     if to == chosen[0].token:
-        raise Refused(f"{to} is a contract that would keep it")
+        raise RequestRefused(f"{to} is a contract that would keep it")
     if len(chosen) > RETURNED_MAX:
-        raise Refused(
+        raise RequestRefused(
             f"{len(chosen)} transfers, and an order returns {RETURNED_MAX} at most: "
             "the owner of the Treasury returns them without an order"
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.store.signers import PostgresSigners
@@ -75,7 +75,7 @@ class ResumeSigners:
             if signer.address in resumed:
                 observe.signer_resumed(signer, by=by, reason=reason)
         if len(resumed) < len(halted):
-            raise Refused("a halt changed meanwhile: list the signers again")
+            raise RequestRefused("a halt changed meanwhile: list the signers again")
         return ResumeResult(halted, paid)
 
     async def halts(self, network: str, *, address: str | None = None) -> Mapping[str, str]:
@@ -92,19 +92,21 @@ class ResumeSigners:
             if signer.halted and signer.network == network and address in (None, signer.address)
         ]
         if not halted:
-            raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
+            raise RequestRefused(
+                f"no halted signer of {network}" + (f" is {address}" if address else "")
+            )
         return halted
 
     async def _require_ledger_nonce(self, signer: Signer) -> None:
         chain = self._chains.get(signer.network)
         if chain is None:
-            raise Refused(f"{signer.network} is not a network of the catalogue")
+            raise RequestRefused(f"{signer.network} is not a network of the catalogue")
         try:
             nonce = await chain.nonce(signer.address, at=await chain.head())
         except ChainError as error:
             raise Unavailable(str(error)) from error
         if nonce > signer.next_nonce:
-            raise Refused(
+            raise RequestRefused(
                 f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
                 f"{signer.next_nonce}: its key was used without us; name the transactions that "
                 "used it (--used-by), or name another signer to resume"
@@ -113,7 +115,7 @@ class ResumeSigners:
 
 def _require_same(halted: Sequence[Signer], halts: Mapping[str, str] | None) -> None:
     if halts is not None and halts != _halts_of(halted):
-        raise Refused(
+        raise RequestRefused(
             "the halts changed since this was ordered: list the signers, and order it again"
         )
 

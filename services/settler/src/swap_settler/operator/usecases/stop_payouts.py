@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 from swap_settler.operator.store.stops import PostgresStops
@@ -32,7 +32,7 @@ class StopPayouts:
 
         If it is ordered twice, the first counts.
 
-        :raises Refused: for a network that the catalogue does not name.
+        :raises RequestRefused: for a network that the catalogue does not name.
         """
         self._check(network)
         if await self._stops.stop(network, by=by, reason=reason):
@@ -48,16 +48,16 @@ class StopPayouts:
         """Return what is still on.
 
         :param stopped_at: only the stop that began then; None: whichever is on.
-        :raises Refused: when it is not on there.
+        :raises RequestRefused: when it is not on there.
         """
         self._check(network)
         if not await self._stops.lift(network, by=by, reason=reason, stopped_at=stopped_at):
             where = "everywhere" if network == EVERYWHERE else f"on {network}"
             since = "" if stopped_at is None else f" since {stopped_at.isoformat()}"
-            raise Refused(f"payouts are not stopped {where}{since}")
+            raise RequestRefused(f"payouts are not stopped {where}{since}")
         observe.payout_stop_lifted(network, by=by, reason=reason)
         return await self.list_all()
 
     def _check(self, network: str) -> None:
         if network != EVERYWHERE and network not in self._networks:
-            raise Refused(f"{network} is not a network of the catalogue")
+            raise RequestRefused(f"{network} is not a network of the catalogue")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.operators.paging import (
     answer_page,
@@ -168,7 +168,9 @@ class RecoveryAdmin:
             deposit_id=found.deposit_id,
         )
         if form.hold not in (None, hold):
-            raise Refused(f"hold {id} is another one than was ordered: swapctl recovery status")
+            raise RequestRefused(
+                f"hold {id} is another one than was ordered: swapctl recovery status"
+            )
         return hold
 
 
@@ -179,7 +181,7 @@ def _read(order: Order, form: type[Form], *, of: str) -> tuple[int, Form]:
     try:
         return read_id(order, of=of), read_form(order, form)
     except WrongForm as error:
-        raise Refused(str(error)) from error
+        raise RequestRefused(str(error)) from error
 
 
 def _shown(recovery: Recovery, held: int) -> dict[str, Any]:

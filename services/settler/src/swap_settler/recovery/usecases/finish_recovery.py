@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from swap_runtime.errors import Refused
+from swap_runtime.errors import RequestRefused
 from swap_settler.records import ListPlace, Record
 from swap_settler.recovery import observe
 from swap_settler.recovery.decide.recovery import (
@@ -89,9 +89,9 @@ class FinishRecovery:
         """
         found = await self._recoveries.find()
         if found is None or found.id != id or found.ended is not None:
-            raise Refused(f"recovery {id} is not open")
+            raise RequestRefused(f"recovery {id} is not open")
         if evidence not in (None, found.evidence):
-            raise Refused(f"Recovery {id} {NEW_EVIDENCE}")
+            raise RequestRefused(f"Recovery {id} {NEW_EVIDENCE}")
         return found
 
     async def find_hold(self, id: int) -> RetainedHold:
@@ -101,7 +101,7 @@ class FinishRecovery:
         for hold in await self._recoveries.retained_holds():
             if hold.id == id:
                 return hold
-        raise Refused(f"{id} {NOT_HELD}")
+        raise RequestRefused(f"{id} {NOT_HELD}")
 
     async def __call__(self, id: int, *, evidence: int | None = None, by: str, reason: str) -> None:
         """
@@ -113,7 +113,7 @@ class FinishRecovery:
         paid = [one for key, one in ids.items() if key in booked]
         findings = Findings(paid, has_unknown=bool(booked - ids.keys()), evidence=found.evidence)
         if not await self._recoveries.finish(id, findings, by=by, reason=reason):
-            raise Refused(f"Recovery {id} {NEW_EVIDENCE}")
+            raise RequestRefused(f"Recovery {id} {NEW_EVIDENCE}")
         observe.ended(id, by=by, reason=reason)
         await self.find()
 
@@ -123,7 +123,7 @@ class FinishRecovery:
         :raises Refused: when a Treasury has paid it.
         """
         if not await self._recoveries.release(id, by=by, reason=reason):
-            raise Refused(f"{id} {NOT_HELD}")
+            raise RequestRefused(f"{id} {NOT_HELD}")
         observe.released(id, by=by, reason=reason)
 
     async def _ids(self, before: datetime) -> Sequence[PaymentId]:
