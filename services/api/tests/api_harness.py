@@ -75,7 +75,7 @@ def is_route_of(route: Route, endpoint: Endpoint) -> bool:
     return route.path == endpoint.path and endpoint.method in (route.methods or ())
 
 
-class Documented:
+class DocumentChecks:
     """Checks every answer of a test against the OpenAPI document of its endpoint."""
 
     def __init__(self, app: Router, endpoints: Sequence[Endpoint]) -> None:
@@ -130,7 +130,7 @@ class Harness:
         self.client = httpx.AsyncClient(
             transport=httpx.ASGITransport(parts.app, client=("203.0.113.7", 1234)),
             base_url="http://api",
-            event_hooks={"response": [Documented(parts.app, parts.endpoints)]},
+            event_hooks={"response": [DocumentChecks(parts.app, parts.endpoints)]},
         )
 
     def endpoint_at(self, method: str, path: str) -> Endpoint:

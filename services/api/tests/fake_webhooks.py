@@ -34,9 +34,9 @@ class FakeWebhooks:
         return [row for row in self.endpoints.values() if row["app_id"] == str(app_id)]
 
     async def find(self, endpoint_id: UUID) -> Row:
-        return self._found(endpoint_id)
+        return self._find(endpoint_id)
 
-    def _found(self, endpoint_id: UUID) -> dict[str, Any]:
+    def _find(self, endpoint_id: UUID) -> dict[str, Any]:
         if str(endpoint_id) not in self.endpoints:
             raise NotFound
         return self.endpoints[str(endpoint_id)]
@@ -66,7 +66,7 @@ class FakeWebhooks:
         return {**row, "secret": f"whsec_{uuid4().hex}"}
 
     async def order(self, endpoint_id: UUID, what: str, details: Row) -> Row:
-        row, id_ = self._found(endpoint_id), str(endpoint_id)
+        row, id_ = self._find(endpoint_id), str(endpoint_id)
         if what in NEEDS_ENABLED and row["disabled_at"] is not None:
             raise NotFound
         by = details.get("by", OPERATOR)
@@ -77,9 +77,9 @@ class FakeWebhooks:
         if what == "events":
             row.update(details)
             return row
-        return self._done(row, id_, what, by)
+        return self._carry_out(row, id_, what, by)
 
-    def _done(self, row: dict[str, Any], id_: str, what: str, by: str) -> Row:
+    def _carry_out(self, row: dict[str, Any], id_: str, what: str, by: str) -> Row:
         match what:
             case "rotate":
                 return {"id": id_, "secret": f"whsec_{uuid4().hex}"}
@@ -118,7 +118,7 @@ class FakeWebhooks:
         return str(message["id"])
 
     async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
-        self._found(endpoint_id)
+        self._find(endpoint_id)
         self.windows.append(window)
         sent = self.sent.get(str(endpoint_id), [])
         if filters.get("oldest_first"):

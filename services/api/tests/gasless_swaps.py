@@ -38,7 +38,7 @@ def a_gasless_body(**changes: Any) -> dict[str, Any]:
     return a_body(**{**members, **changes})
 
 
-async def created(api: Harness, app: App, **changes: Any) -> dict[str, Any]:
+async def create_gasless_swap(api: Harness, app: App, **changes: Any) -> dict[str, Any]:
     answer = await api.create(app, a_gasless_body(**changes))
     assert answer.status_code == 200, answer.text
     data: dict[str, Any] = answer.json()["data"]

@@ -42,7 +42,7 @@ class Person:
         headers = {"Authorization": f"Bearer {self.token}"}
         return await self.api.client.request(method, BASE + path, headers=headers, **options)
 
-    async def done(self, path: str, body: dict[str, Any] | None = None) -> Any:
+    async def post_ok(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """Send a POST and return the created object."""
         answer = await self.post(path, body)
         assert answer.status_code == 200, answer.text
@@ -50,7 +50,7 @@ class Person:
 
     async def an_app(self, environment: str = "test") -> str:
         path = f"/organizations/{self.organization_id}/apps"
-        return str((await self.done(path, {"name": "web", "environment": environment}))["id"])
+        return str((await self.post_ok(path, {"name": "web", "environment": environment}))["id"])
 
 
 async def an_owner(api: Harness, name: str = "Shop") -> Person:
@@ -60,7 +60,7 @@ async def an_owner(api: Harness, name: str = "Shop") -> Person:
 
 async def a_colleague(person: Person, role: Role) -> Person:
     path = f"/organizations/{person.organization_id}/invitations"
-    invited = await person.done(path, {"name": role.value, "role": role.value})
+    invited = await person.post_ok(path, {"name": role.value, "role": role.value})
     return await accept(person.api, invited["token"])
 
 

@@ -45,18 +45,18 @@ class Tenant:
 async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
     management = api.parts.management
     owner = await an_owner(api)
-    await owner.done(
+    await owner.post_ok(
         f"/organizations/{owner.organization_id}",
         {"name": f"organization {owner.organization_id[:8]}"},
     )
     secret = await _an_app(api, owner, Environment.TEST)
     publishable = await api.another_key(secret, KeyKind.PUBLISHABLE)
     live = await _an_app(api, owner, Environment.LIVE)
-    invited = await owner.done(
+    invited = await owner.post_ok(
         f"/organizations/{owner.organization_id}/invitations",
         {"name": f"ada {owner.organization_id}", "role": "viewer"},
     )
-    token = await owner.done("/me/tokens", {"label": f"laptop {owner.organization_id}"})
+    token = await owner.post_ok("/me/tokens", {"label": f"laptop {owner.organization_id}"})
     webhook = await management.manage_webhooks._endpoints.add(
         secret.id,
         {"url": "https://shop.example", "wants_updates": False, "wants_notices": False},

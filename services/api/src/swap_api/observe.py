@@ -102,7 +102,7 @@ def requests_unrecorded(because: str, number: int) -> None:
 
 
 def swap_created(swap_id: UUID, source: str, destination: str) -> None:
-    _created(source, destination).inc()
+    _created_counter(source, destination).inc()
     log.info("swap created", swap_id=str(swap_id))
 
 
@@ -111,7 +111,7 @@ def refund_address_set(swap_id: UUID) -> None:
 
 
 @cache
-def _created(source: str, destination: str) -> Counter:
+def _created_counter(source: str, destination: str) -> Counter:
     return CREATED.labels(source=source, destination=destination)
 
 

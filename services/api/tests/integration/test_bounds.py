@@ -72,18 +72,18 @@ class TestMembersMake:
 
     async def test_another_key_where_one_is_closed(self, owner: Person) -> None:
         path = f"/apps/{await owner.an_app()}/keys"
-        keys = [await owner.done(path) for _ in range(3)]
+        keys = [await owner.post_ok(path) for _ in range(3)]
 
-        await owner.done(f"/keys/{keys[0]['id']}/revoke")
-        await owner.done(path)
+        await owner.post_ok(f"/keys/{keys[0]['id']}/revoke")
+        await owner.post_ok(path)
 
         assert outcome_of(await owner.post(path)) == "keys_per_app"
 
     async def test_one_key_more_while_a_replaced_one_goes_on(self, owner: Person) -> None:
         path = f"/apps/{await owner.an_app()}/keys"
-        key, *_ = [await owner.done(path) for _ in range(3)]
+        key, *_ = [await owner.post_ok(path) for _ in range(3)]
 
-        replaced = await owner.done(f"/keys/{key['id']}/rotate", {"overlap_seconds": 60})
+        replaced = await owner.post_ok(f"/keys/{key['id']}/rotate", {"overlap_seconds": 60})
         both = await owner.post(f"/keys/{replaced['id']}/rotate", {"overlap_seconds": 60})
         listed = (await owner.get(path)).json()["data"]
         instead = await owner.post(f"/keys/{replaced['id']}/rotate", {"overlap_seconds": 0})

@@ -13,7 +13,7 @@ from api_harness import Harness
 from swap_api.admission.decide.idempotency import Claim
 from swap_api.model.gasless import SignRequest
 from swap_api.model.refusals import ApiRefusal
-from swap_api.read_model.swaps import Rendered, SwapRow
+from swap_api.read_model.swaps import RenderedSwap, SwapRow
 from swap_api.swaps.store.creations import (
     CREATE_SWAPS,
     NamesOwnAddress,
@@ -37,7 +37,7 @@ def a_new_swap(
     **changes: Any,
 ) -> NewSwap:
     swap = a_swap(sequence=0, **changes)
-    rendered = Rendered(b"{}", (), None, "action_required")
+    rendered = RenderedSwap(b"{}", (), None, "action_required")
     return NewSwap(
         row=SwapRow(swap, rendered, is_unpaid=True, deposit_address=deposit_address),
         outgoing=Outgoing(uuid4(), "swap.requests.v1", str(swap.swap_id).encode(), b"{}"),

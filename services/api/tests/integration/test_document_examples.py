@@ -143,7 +143,7 @@ class Service:
     async def _invitation(self) -> str:
         owner = self._tenant.owner
         path = f"/organizations/{owner.organization_id}/invitations"
-        return str((await owner.done(path, {"name": "ada", "role": "viewer"}))["token"])
+        return str((await owner.post_ok(path, {"name": "ada", "role": "viewer"}))["token"])
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ async def test_a3_a_key_is_in_no_log_and_in_no_table(
         raise RuntimeError("the quoter is broken")
 
     await api.create(app, a_body(), key="order-1")
-    await owner.done(f"/organizations/{owner.organization_id}", {"name": "Other"})
+    await owner.post_ok(f"/organizations/{owner.organization_id}", {"name": "Other"})
     monkeypatch.setattr(api.quoter, "quote", fail)
     failed = await api.create(app, a_body())
     for headers in ({"X-SVC-APIKEY": f"svc_test_{CANARY}"}, {"Authorization": f"Bearer {CANARY}"}):

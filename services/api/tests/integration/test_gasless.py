@@ -24,7 +24,7 @@ from gasless_swaps import (
     a_gasless_body,
     a_gasless_catalogue,
     an_app_with_offers,
-    created,
+    create_gasless_swap,
     steps,
     to_sign,
 )
@@ -110,7 +110,7 @@ async def apply_authorization(api: Harness, data: Any, **members: Any) -> None:
 
 
 async def test_gasless_swap_is_listed_by_its_signer(api: Harness, app: App) -> None:
-    data = await created(api, app)
+    data = await create_gasless_swap(api, app)
     listed = [await api.get(app, "/swaps", params={"address": WALLET})]
 
     await apply_authorization(api, data)
@@ -121,11 +121,11 @@ async def test_gasless_swap_is_listed_by_its_signer(api: Harness, app: App) -> N
 
 
 async def test_a_creation_returns_the_data_to_sign(api: Harness, app: App) -> None:
-    action = (await created(api, app))["next_action"]
+    action = (await create_gasless_swap(api, app))["next_action"]
 
     assert (action["step"], action["status"], action["action"]) == ("sign", "action_required", None)
     assert action["detail"] == "Connect the wallet that will sign, or pass source_address"
-    assert (await created(api, app, source_address=WALLET))["next_action"] is None
+    assert (await create_gasless_swap(api, app, source_address=WALLET))["next_action"] is None
 
 
 class TestCapabilities:
@@ -219,12 +219,12 @@ class TestCapabilities:
     async def test_gasless_can_be_combined_with_the_depository(
         self, api: Harness, app: App
     ) -> None:
-        assert (await created(api, app, use_depository=True))["deposit_actions"] == []
+        assert (await create_gasless_swap(api, app, use_depository=True))["deposit_actions"] == []
 
 
 class TestWhatIsSigned:
     async def test_is_requested_from_the_named_wallet(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         assert data["deposit_actions"] == []
         assert data["swap"]["source_address"] is None
 
@@ -256,7 +256,7 @@ class TestWhatIsSigned:
         self, api: Harness, app: App
     ) -> None:
         api.chains.next_nonce = 4
-        data = await created(api, app, source_token="DAI")
+        data = await create_gasless_swap(api, app, source_token="DAI")
 
         sign = await to_sign(api, app, data["swap"]["id"])
 
@@ -268,7 +268,7 @@ class TestWhatIsSigned:
     async def test_stands_in_the_answer_where_the_wallet_is_known(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app, source_address=WALLET)
+        data = await create_gasless_swap(api, app, source_address=WALLET)
 
         [action] = data["deposit_actions"]
         sign = await to_sign(api, app, data["swap"]["id"])
@@ -283,7 +283,7 @@ class TestWhatIsSigned:
         assert orjson.dumps(action) == orjson.dumps(read)
 
     async def test_stays_the_same_until_its_nonce_is_used(self, api: Harness, app: App) -> None:
-        data = await created(api, app, source_token="DAI")
+        data = await create_gasless_swap(api, app, source_token="DAI")
         first = await to_sign(api, app, data["swap"]["id"])
         assert await to_sign(api, app, data["swap"]["id"]) == first
 
@@ -293,7 +293,7 @@ class TestWhatIsSigned:
         assert (first["nonce"], second["nonce"]) == ("0", "1")
 
     async def test_requires_the_wallet(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
 
         refused = await steps(api, app, data["swap"]["id"])
 
@@ -301,7 +301,7 @@ class TestWhatIsSigned:
         assert refused["message"] == "Connect the wallet that will sign, or pass source_address"
 
     async def test_is_within_about_half_an_hour(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
 
         sign = await to_sign(api, app, data["swap"]["id"])
 
@@ -311,7 +311,7 @@ class TestWhatIsSigned:
     async def test_a_cancelled_authorization_is_reported_as_ended(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         api.chains.is_nonce_used = True
 
         [sign, _] = await steps(api, app, data["swap"]["id"], source_address=WALLET)
@@ -324,7 +324,7 @@ class TestAuthorize:
     async def test_accepts_a_signature_and_notifies_the_settler(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
 
         answer = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
@@ -343,7 +343,7 @@ class TestAuthorize:
 
     @pytest.mark.fault("G13")
     async def test_g13_a_second_one_is_refused(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
 
@@ -354,7 +354,7 @@ class TestAuthorize:
 
     async def test_without_a_sign_request_it_is_refused(self, api: Harness, app: App) -> None:
         direct = (await api.create(app, a_body())).json()["data"]
-        gasless = await created(api, app)
+        gasless = await create_gasless_swap(api, app)
 
         for data in (direct, gasless):
             code, error = await authorize(api, app, data["swap"]["id"], "0x" + "11" * 65)
@@ -362,7 +362,7 @@ class TestAuthorize:
             assert "no authorization request found" in error["message"]
 
     async def test_swap_of_another_partner_is_not_found(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         other = await api.an_app()
 
         code, error = await authorize(api, other, data["swap"]["id"], "0x" + "11" * 65)
@@ -372,7 +372,7 @@ class TestAuthorize:
     async def test_correct_signature_is_accepted_after_one_of_another_key(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         assert (await status(api, app, data["swap"]["id"]))["status"] == "Initiated"
 
@@ -388,7 +388,7 @@ class TestAuthorize:
 
     @pytest.mark.fault("G7")
     async def test_g7_high_s_is_accepted_in_its_low_form(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         plain = bytes.fromhex(signed(sign["typed_data"])[2:])
         high = ORDER - int.from_bytes(plain[32:64], "big")
@@ -404,7 +404,7 @@ class TestAuthorize:
         self, api: Harness, app: App
     ) -> None:
         """The key of a delegating account is recovered, but the token calls its code."""
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
         api.chains.answer = REVERTED
@@ -417,7 +417,7 @@ class TestAuthorize:
     async def test_g9_a_wallet_with_code_is_decided_by_the_very_call(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
 
@@ -427,7 +427,7 @@ class TestAuthorize:
         assert len(api.chains.tries) == 1
 
     async def test_a_permit_of_a_wallet_with_code_is_refused(self, api: Harness, app: App) -> None:
-        data = await created(api, app, source_token="DAI")
+        data = await create_gasless_swap(api, app, source_token="DAI")
         await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
 
@@ -437,7 +437,7 @@ class TestAuthorize:
         assert "wallets with code" in error["message"]
 
     async def test_a_signer_with_too_little_is_refused(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.balance = 25_499_999
 
@@ -450,7 +450,7 @@ class TestAuthorize:
     async def test_g18_while_the_depository_is_paused_another_method_is_named(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.answer = CallSimulation(
             succeeded=False, is_revert=True, data=selector("EnforcedPause()"), text="paused"
@@ -464,7 +464,7 @@ class TestAuthorize:
     async def test_while_no_node_answers_signatures_are_refused(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.is_away = True
 
@@ -476,7 +476,7 @@ class TestAuthorize:
     async def test_malformed_signature_is_refused(
         self, api: Harness, app: App, signature: str
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         await to_sign(api, app, data["swap"]["id"])
 
         code, error = await authorize(api, app, data["swap"]["id"], signature)
@@ -485,7 +485,7 @@ class TestAuthorize:
 
     @pytest.mark.fault("G12")
     async def test_g12_what_was_signed_too_late_is_expired(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         await api.rows(
             "UPDATE sign_request SET valid_before = extract(epoch FROM now())::bigint + 20 "
@@ -503,14 +503,14 @@ class TestAuthorize:
 
 class TestStatus:
     async def test_is_an_error_before_a_sign_request(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
 
         assert (await status(api, app, data["swap"]["id"]))["code"] == (
             "AUTHORIZATION_NOT_REQUESTED"
         )
 
     async def test_follows_the_deposit(self, api: Harness, app: App) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         swap_id = data["swap"]["id"]
         await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))
 
@@ -530,7 +530,7 @@ class TestStatus:
     async def test_after_insufficient_the_same_signature_can_be_submitted_again(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         swap_id = data["swap"]["id"]
         first = await to_sign(api, app, swap_id)
         await authorize(api, app, swap_id, signed(first["typed_data"]))
@@ -546,7 +546,7 @@ class TestStatus:
     async def test_a_rejected_signature_is_requested_again_only_after_its_end(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         swap_id = data["swap"]["id"]
         sign = await to_sign(api, app, swap_id)
         await authorize(api, app, swap_id, signed(sign["typed_data"]))
@@ -561,7 +561,7 @@ class TestStatus:
     async def test_after_expiry_another_signature_can_be_submitted(
         self, api: Harness, app: App
     ) -> None:
-        data = await created(api, app)
+        data = await create_gasless_swap(api, app)
         swap_id = data["swap"]["id"]
         await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))
         await api.rows("UPDATE sign_request SET valid_before = 1 RETURNING issue")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.connected
 async def test_an_invitation_is_read_by_its_token_and_stays_open(api: Harness) -> None:
     owner = await an_owner(api)
     path = f"/organizations/{owner.organization_id}/invitations"
-    by_member = await owner.done(path, {"name": "ada@shop.example", "role": "viewer"})
+    by_member = await owner.post_ok(path, {"name": "ada@shop.example", "role": "viewer"})
     by_operator = await api.parts.management.manage_members.invite(
         UUID(owner.organization_id), name="eve", role=Role.OWNER, actor=OPERATOR
     )

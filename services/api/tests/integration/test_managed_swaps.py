@@ -118,7 +118,7 @@ class TestCreating:
         app_id = await owner.an_app()
         developer = await a_colleague(owner, Role.DEVELOPER)
 
-        made = await developer.done(f"/apps/{app_id}/swaps", a_body(reference_id="by hand"))
+        made = await developer.post_ok(f"/apps/{app_id}/swaps", a_body(reference_id="by hand"))
 
         assert made["swap"]["metadata"]["reference_id"] == "by hand"
         assert await listed(owner, f"/apps/{app_id}/swaps") == [made["swap"]["id"]]
@@ -126,9 +126,9 @@ class TestCreating:
     async def test_lifetime_is_the_one_of_the_app(self, api: Harness) -> None:
         owner = await an_owner(api)
         app_id = await owner.an_app()
-        await owner.done(f"/apps/{app_id}", {"name": "web", "swap_lifetime_seconds": 45})
+        await owner.post_ok(f"/apps/{app_id}", {"name": "web", "swap_lifetime_seconds": 45})
 
-        made = await owner.done(f"/apps/{app_id}/swaps", a_body())
+        made = await owner.post_ok(f"/apps/{app_id}/swaps", a_body())
         rows = await api.rows(
             "SELECT expires_at - created_at AS lifetime FROM swap WHERE id = :id",
             id=UUID(made["swap"]["id"]),

@@ -23,7 +23,7 @@ async def owner(api: Harness, webhooks: FakeWebhooks) -> Person:
 
 async def a_webhook(owner: Person) -> str:
     app = await owner.an_app()
-    made = await owner.done(f"/apps/{app}/webhooks", {"url": "https://shop.example"})
+    made = await owner.post_ok(f"/apps/{app}/webhooks", {"url": "https://shop.example"})
     return str(made["id"])
 
 
@@ -35,9 +35,9 @@ async def changes(owner: Person) -> list[dict[str, Any]]:
 async def test_everything_that_is_done_with_an_endpoint_is_written_down(owner: Person) -> None:
     webhook = await a_webhook(owner)
 
-    message = (await owner.done(f"/webhooks/{webhook}/test"))["message_id"]
-    await owner.done(f"/webhooks/{webhook}/replay", {"since": "2026-01-01T00:00:00Z"})
-    await owner.done(f"/webhooks/{webhook}/messages/{message}/replay")
+    message = (await owner.post_ok(f"/webhooks/{webhook}/test"))["message_id"]
+    await owner.post_ok(f"/webhooks/{webhook}/replay", {"since": "2026-01-01T00:00:00Z"})
+    await owner.post_ok(f"/webhooks/{webhook}/messages/{message}/replay")
 
     one, since, test = (await changes(owner))[:3]
     assert [entry["action"] for entry in (one, since, test)] == [
@@ -54,7 +54,7 @@ async def test_the_events_of_an_endpoint_are_changed(owner: Person) -> None:
     webhook = await a_webhook(owner)
     chosen = {"wants_updates": True, "wants_notices": False}
 
-    changed = await owner.done(f"/webhooks/{webhook}/events", chosen)
+    changed = await owner.post_ok(f"/webhooks/{webhook}/events", chosen)
     unnamed = await owner.post(f"/webhooks/{webhook}/events", {"wants_updates": True})
 
     assert (changed["id"], changed["wants_updates"]) == (webhook, True)
@@ -67,9 +67,9 @@ async def test_the_events_of_an_endpoint_are_changed(owner: Person) -> None:
 async def test_invitations_that_go_with_who_gave_them_are_written_down(owner: Person) -> None:
     admin = await a_colleague(owner, Role.ADMIN)
     path = f"/organizations/{owner.organization_id}/invitations"
-    invited = {(await admin.done(path, {"name": name, "role": "viewer"}))["id"] for name in "ab"}
+    invited = {(await admin.post_ok(path, {"name": name, "role": "viewer"}))["id"] for name in "ab"}
 
-    await owner.done(f"/members/{admin.id}/role", {"role": "viewer"})
+    await owner.post_ok(f"/members/{admin.id}/role", {"role": "viewer"})
 
     first, second, lowered = (await changes(owner))[:3]
     assert [e["action"] for e in (first, second)] == ["invitation.revoked"] * 2
@@ -83,7 +83,7 @@ async def test_the_notifier_gets_whether_an_operator_switches(
 ) -> None:
     webhook = await a_webhook(owner)
 
-    await owner.done(f"/webhooks/{webhook}/disable")
+    await owner.post_ok(f"/webhooks/{webhook}/disable")
     await api.parts.management.manage_webhooks.order(UUID(webhook), "enable", {}, actor=OPERATOR)
 
     assert webhooks.orders[-2:] == [{"by": "owner"}, {"by": "operator"}]

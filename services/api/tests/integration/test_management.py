@@ -55,7 +55,7 @@ class TestMembers:
         self, api: Harness, owner: Person
     ) -> None:
         path = f"/organizations/{owner.organization_id}/invitations"
-        invited = await owner.done(path, {"name": "ada@shop.example", "role": "developer"})
+        invited = await owner.post_ok(path, {"name": "ada@shop.example", "role": "developer"})
         valid(NewInvitationModel, invited)
 
         both = await asyncio.gather(
@@ -76,8 +76,8 @@ class TestMembers:
         self, api: Harness, owner: Person
     ) -> None:
         path = f"/organizations/{owner.organization_id}/invitations"
-        invited = await owner.done(path, {"name": "ada", "role": "viewer"})
-        await owner.done(f"/invitations/{invited['id']}/revoke")
+        invited = await owner.post_ok(path, {"name": "ada", "role": "viewer"})
+        await owner.post_ok(f"/invitations/{invited['id']}/revoke")
 
         answers = [
             await api.client.post(f"{BASE}/invitations/accept", json={"token": token})
@@ -93,9 +93,9 @@ class TestMembers:
     ) -> None:
         admin = await a_colleague(owner, Role.ADMIN)
         path = f"/organizations/{owner.organization_id}/invitations"
-        invited = await admin.done(path, {"name": "eve", "role": "admin"})
+        invited = await admin.post_ok(path, {"name": "eve", "role": "admin"})
 
-        await owner.done(f"/members/{admin.id}/remove")
+        await owner.post_ok(f"/members/{admin.id}/remove")
 
         assert code(await admin.get("/me")) == (403, "ACCESS_TOKEN_FORBIDDEN")
         answer = await api.client.post(
@@ -124,12 +124,12 @@ class TestMembers:
         assert (str(me.id), me.role, me.organization.name) == (owner.id, "owner", "Shop")
 
     async def test_have_tokens_of_their_own_that_end(self, api: Harness, owner: Person) -> None:
-        made = await owner.done("/me/tokens", {"label": "laptop"})
+        made = await owner.post_ok("/me/tokens", {"label": "laptop"})
         valid(NewAccessTokenModel, made)
         laptop = Person(owner.id, owner.organization_id, made["token"], api)
         assert (await laptop.get("/me")).status_code == 200
 
-        await owner.done(f"/me/tokens/{made['id']}/revoke")
+        await owner.post_ok(f"/me/tokens/{made['id']}/revoke")
 
         assert code(await laptop.get("/me")) == (403, "ACCESS_TOKEN_FORBIDDEN")
         far = datetime.now(UTC) + timedelta(days=400)
@@ -195,16 +195,16 @@ class TestRoles:
     async def test_take_no_invitation_back_that_is_above_the_own(self, owner: Person) -> None:
         admin = await a_colleague(owner, Role.ADMIN)
         path = f"/organizations/{owner.organization_id}/invitations"
-        invited = await owner.done(path, {"name": "o", "role": "owner"})
+        invited = await owner.post_ok(path, {"name": "o", "role": "owner"})
 
         refused = await admin.post(f"/invitations/{invited['id']}/revoke")
 
         assert code(refused) == (403, "ROLE_TOO_LOW")
-        await owner.done(f"/invitations/{invited['id']}/revoke")
+        await owner.post_ok(f"/invitations/{invited['id']}/revoke")
 
     async def test_change_at_once(self, owner: Person) -> None:
         colleague = await a_colleague(owner, Role.ADMIN)
-        valid(MemberModel, await owner.done(f"/members/{colleague.id}/role", {"role": "viewer"}))
+        valid(MemberModel, await owner.post_ok(f"/members/{colleague.id}/role", {"role": "viewer"}))
 
         app = await owner.an_app()
 
@@ -214,7 +214,7 @@ class TestRoles:
 class TestKeys:
     async def test_are_shown_once_with_their_label(self, owner: Person) -> None:
         app = await owner.an_app()
-        made = await owner.done(f"/apps/{app}/keys", {"label": "shop 1", "kind": "publishable"})
+        made = await owner.post_ok(f"/apps/{app}/keys", {"label": "shop 1", "kind": "publishable"})
         valid(NewKeyModel, made)
 
         answer = await owner.get(f"/apps/{app}/keys")
@@ -229,11 +229,11 @@ class TestKeys:
         self, api: Harness, owner: Person
     ) -> None:
         app = await owner.an_app()
-        old = await owner.done(f"/apps/{app}/keys", {"label": "a"})
-        new = await owner.done(f"/keys/{old['id']}/rotate", {"overlap_seconds": 3600})
+        old = await owner.post_ok(f"/apps/{app}/keys", {"label": "a"})
+        new = await owner.post_ok(f"/keys/{old['id']}/rotate", {"overlap_seconds": 3600})
 
         both = [await opens(api, key["key"]) for key in (old, new)]
-        again = await owner.done(f"/keys/{new['id']}/rotate", {"overlap_seconds": 0})
+        again = await owner.post_ok(f"/keys/{new['id']}/rotate", {"overlap_seconds": 0})
 
         assert both == [True, True]
         assert new["label"] == "a"
@@ -245,13 +245,13 @@ class TestKeys:
 
     async def test_that_end_stay_ended(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
-        key = await owner.done(f"/apps/{app}/keys")
+        key = await owner.post_ok(f"/apps/{app}/keys")
         soon = datetime.now(UTC) + timedelta(hours=1)
-        ending = await owner.done(f"/keys/{key['id']}/expire", {"expires_at": soon.isoformat()})
+        ending = await owner.post_ok(f"/keys/{key['id']}/expire", {"expires_at": soon.isoformat()})
         assert moment(ending["expires_at"]) == soon
         assert await opens(api, key["key"])
 
-        await owner.done(f"/keys/{key['id']}/revoke")
+        await owner.post_ok(f"/keys/{key['id']}/revoke")
 
         later = {"expires_at": (soon + timedelta(days=1)).isoformat()}
         assert code(await owner.post(f"/keys/{key['id']}/expire", later)) == (409, "KEY_CLOSED")
@@ -260,12 +260,12 @@ class TestKeys:
     async def test_name_the_origins_of_pages_that_may_use_them(self, owner: Person) -> None:
         app = await owner.an_app()
         body = {"kind": "publishable", "allowed_origins": ["https://shop.example"]}
-        key = await owner.done(f"/apps/{app}/keys", body)
+        key = await owner.post_ok(f"/apps/{app}/keys", body)
         origins = ["https://Shop.example:0443", "http://localhost:03000", "http://[::1]:80"]
 
-        changed = await owner.done(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
-        rotated = await owner.done(f"/keys/{key['id']}/rotate")
-        emptied = await owner.done(f"/keys/{key['id']}/allowed_origins", {"origins": []})
+        changed = await owner.post_ok(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
+        rotated = await owner.post_ok(f"/keys/{key['id']}/rotate")
+        emptied = await owner.post_ok(f"/keys/{key['id']}/allowed_origins", {"origins": []})
 
         valid(KeyModel, changed)
         assert key["allowed_origins"] == ["https://shop.example"]
@@ -292,7 +292,7 @@ class TestKeys:
     )
     async def test_name_exact_and_few_origins(self, owner: Person, origins: list[str]) -> None:
         app = await owner.an_app()
-        key = await owner.done(f"/apps/{app}/keys", {"kind": "publishable"})
+        key = await owner.post_ok(f"/apps/{app}/keys", {"kind": "publishable"})
 
         refused = await owner.post(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
 
@@ -302,7 +302,7 @@ class TestKeys:
 
     async def test_that_are_secret_have_no_origins(self, owner: Person) -> None:
         app = await owner.an_app()
-        key = await owner.done(f"/apps/{app}/keys")
+        key = await owner.post_ok(f"/apps/{app}/keys")
         origins = ["https://shop.example"]
 
         refused = await owner.post(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
@@ -315,11 +315,11 @@ class TestKeys:
     async def test_get_their_origins_while_they_are_open_from_who_may(self, owner: Person) -> None:
         developer = await a_colleague(owner, Role.DEVELOPER)
         app = await owner.an_app("live")
-        key = await owner.done(f"/apps/{app}/keys", {"kind": "publishable"})
+        key = await owner.post_ok(f"/apps/{app}/keys", {"kind": "publishable"})
         path, body = f"/keys/{key['id']}/allowed_origins", {"origins": ["https://eve.example"]}
 
         forbidden = await developer.post(path, body)
-        await owner.done(f"/keys/{key['id']}/revoke")
+        await owner.post_ok(f"/keys/{key['id']}/revoke")
 
         assert code(forbidden) == (403, "ROLE_TOO_LOW")
         assert code(await owner.post(path, body)) == (409, "KEY_CLOSED")
@@ -358,7 +358,7 @@ class TestApps:
         test_app, live_app = await owner.an_app("test"), await owner.an_app("live")
         settings = {"name": "hasty", "swap_lifetime_seconds": 5}
 
-        changed = await owner.done(f"/apps/{test_app}", settings)
+        changed = await owner.post_ok(f"/apps/{test_app}", settings)
         refused = await owner.post(f"/apps/{live_app}", settings)
 
         valid(AppModel, changed)
@@ -367,10 +367,10 @@ class TestApps:
 
     async def test_keep_their_other_settings_when_renamed(self, owner: Person) -> None:
         app = await owner.an_app("test")
-        await owner.done(f"/apps/{app}", {"name": "first", "swap_lifetime_seconds": 900})
+        await owner.post_ok(f"/apps/{app}", {"name": "first", "swap_lifetime_seconds": 900})
 
-        renamed = await owner.done(f"/apps/{app}/name", {"name": "second"})
-        unnamed = await owner.done(f"/apps/{app}", {"swap_lifetime_seconds": 5})
+        renamed = await owner.post_ok(f"/apps/{app}/name", {"name": "second"})
+        unnamed = await owner.post_ok(f"/apps/{app}", {"swap_lifetime_seconds": 5})
 
         valid(AppModel, renamed)
         assert (renamed["name"], renamed["swap_lifetime_seconds"]) == ("second", 900)
@@ -381,10 +381,12 @@ class TestApps:
         developer = await a_colleague(owner, Role.DEVELOPER)
         shop, here = "https://shop.example:8443", "http://localhost:3000"
 
-        changed = await developer.done(f"/apps/{test_app}/frame_origins", {"origins": [shop, here]})
+        changed = await developer.post_ok(
+            f"/apps/{test_app}/frame_origins", {"origins": [shop, here]}
+        )
         plain = await owner.post(f"/apps/{live_app}/frame_origins", {"origins": [here]})
         forbidden = await developer.post(f"/apps/{live_app}/frame_origins", {"origins": [shop]})
-        emptied = await owner.done(f"/apps/{test_app}/frame_origins", {"origins": []})
+        emptied = await owner.post_ok(f"/apps/{test_app}/frame_origins", {"origins": []})
 
         valid(AppModel, changed)
         assert changed["frame_origins"] == [shop, here]
@@ -458,7 +460,7 @@ class TestApps:
 class TestChanges:
     async def test_are_written_down_with_who_made_them(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
-        key = await owner.done(f"/apps/{app}/keys", {"label": "shop"})
+        key = await owner.post_ok(f"/apps/{app}/keys", {"label": "shop"})
 
         answer = await owner.get(f"/organizations/{owner.organization_id}/changes")
 
@@ -518,9 +520,9 @@ class TestChanges:
 class TestSecrets:
     async def test_are_nowhere_in_the_database(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
-        key = await owner.done(f"/apps/{app}/keys")
+        key = await owner.post_ok(f"/apps/{app}/keys")
         path = f"/organizations/{owner.organization_id}/invitations"
-        invited = await owner.done(path, {"name": "ada", "role": "viewer"})
+        invited = await owner.post_ok(path, {"name": "ada", "role": "viewer"})
 
         tables = ("api_key", "access_token", "invitation", "audit_entry")
         stored = repr([tuple(r) for t in tables for r in await api.rows(f"SELECT * FROM {t}")])
@@ -576,8 +578,8 @@ class TestPartsBehindARow:
         app, other = await owner.an_app(), await owner.an_app()
         path = f"/apps/{app}/keys"
         for _ in range(5):
-            await owner.done(path, {})
-        of_other = (await owner.done(f"/apps/{other}/keys", {}))["id"]
+            await owner.post_ok(path, {})
+        of_other = (await owner.post_ok(f"/apps/{other}/keys", {}))["id"]
         all_of_them = [one["id"] for one in (await owner.get(path)).json()["data"]]
 
         page = await owner.get(path, params={"page_size": 2, "starting_after": all_of_them[1]})

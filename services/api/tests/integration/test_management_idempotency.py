@@ -65,7 +65,7 @@ class TestAnAnswerWithoutASecret:
     async def test_is_the_one_of_that_moment(self, api: Harness, owner: Person) -> None:
         path = f"/organizations/{owner.organization_id}"
         first = await once(owner, path, {"name": "Shop 2"})
-        await owner.done(path, {"name": "Shop 3"})
+        await owner.post_ok(path, {"name": "Shop 3"})
 
         again = await once(owner, path, {"name": "Shop 2"})
 
@@ -120,7 +120,7 @@ class TestASecret:
         assert again.json()["error"]["metadata"]["id"] == first["id"]
         assert first["key"] not in again.text
         assert await count(api, "api_key") == 1
-        await owner.done(f"/keys/{first['id']}/revoke")
+        await owner.post_ok(f"/keys/{first['id']}/revoke")
 
     async def test_is_not_stored(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
@@ -179,7 +179,7 @@ class TestASecret:
         app = await owner.an_app("live")
         developer = await a_colleague(owner, Role.DEVELOPER)
         refused = await once(developer, f"/apps/{app}/keys", A_KEY)
-        await owner.done(f"/members/{developer.id}/role", {"role": "admin"})
+        await owner.post_ok(f"/members/{developer.id}/role", {"role": "admin"})
 
         answer = await once(developer, f"/apps/{app}/keys", A_KEY)
 
@@ -187,7 +187,7 @@ class TestASecret:
 
     async def test_replaces_a_key_once(self, api: Harness, owner: Person) -> None:
         app = await owner.an_app()
-        old = await owner.done(f"/apps/{app}/keys", A_KEY)
+        old = await owner.post_ok(f"/apps/{app}/keys", A_KEY)
 
         new, again = [await once(owner, f"/keys/{old['id']}/rotate") for _ in range(2)]
 
@@ -231,7 +231,7 @@ async def test_accepting_an_invitation_ignores_the_key_and_is_idempotent(
     api: Harness, owner: Person
 ) -> None:
     path = f"/organizations/{owner.organization_id}/invitations"
-    token = (await owner.done(path, {"name": "ada", "role": "viewer"}))["token"]
+    token = (await owner.post_ok(path, {"name": "ada", "role": "viewer"}))["token"]
 
     answers = [await once(owner, "/invitations/accept", {"token": token}) for _ in range(2)]
 

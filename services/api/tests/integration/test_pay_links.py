@@ -61,7 +61,7 @@ class TestFrames:
     async def test_are_those_that_the_swaps_app_names(self, api: Harness) -> None:
         owner = await an_owner(api)
         app_id = await owner.an_app()
-        await owner.done(f"/apps/{app_id}/frame_origins", {"origins": ["https://shop.example"]})
+        await owner.post_ok(f"/apps/{app_id}/frame_origins", {"origins": ["https://shop.example"]})
         issued = await api.parts.management.manage_keys.issue(UUID(app_id), KeyKind.SECRET)
         app = App(UUID(app_id), issued.key, issued.id, UUID(owner.organization_id))
         swap = await stored(api, app)

@@ -10,7 +10,7 @@ from gasless_swaps import (
     WALLET,
     a_gasless_catalogue,
     an_app_with_offers,
-    created,
+    create_gasless_swap,
     steps,
     to_sign,
 )
@@ -31,7 +31,7 @@ async def app(api: Harness) -> App:
 
 
 async def test_signers_of_a_swap_are_limited(api: Harness, app: App) -> None:
-    swap_id = (await created(api, app))["swap"]["id"]
+    swap_id = (await create_gasless_swap(api, app))["swap"]["id"]
     wallets = [f"0x{n << 64:040x}" for n in range(1, SIGNERS_MAX)]
     for wallet in (*wallets, WALLET):
         await to_sign(api, app, swap_id, wallet)

@@ -79,7 +79,7 @@ async def shop(api: Harness) -> Shop:
     owner = await an_owner(api)
     other = await a_colleague(owner, Role.OWNER)
     app = await owner.an_app("live")
-    key = await owner.done(f"/apps/{app}/keys")
+    key = await owner.post_ok(f"/apps/{app}/keys")
     return Shop(owner, other, app, key["id"])
 
 
@@ -104,7 +104,7 @@ async def test_a_change_is_refused_when_its_member_changed_since_the_request(
     shop: Shop, path: str, body: dict[str, Any]
 ) -> None:
     actor = await shop.actor()
-    await shop.owner.done(f"/members/{shop.other.id}/{path}", body)
+    await shop.owner.post_ok(f"/members/{shop.other.id}/{path}", body)
     before = await shop.changes()
 
     for action in ACTIONS:
@@ -129,7 +129,7 @@ async def test_a_body_that_is_held_open_is_judged_by_who_its_sender_is_at_its_en
 ) -> None:
     async def held() -> AsyncIterator[bytes]:
         yield b'{"name":"eve",'
-        await shop.owner.done(f"/members/{shop.other.id}/remove")
+        await shop.owner.post_ok(f"/members/{shop.other.id}/remove")
         yield b'"role":"owner"}'
 
     answer = await shop.api.client.post(

@@ -305,7 +305,7 @@ async def test_a6_an_idempotency_key_of_one_tenant_is_news_to_another(
 async def a_closed_token(api: Harness, tenant: Tenant, how: str) -> str:
     """Return an access token of the tenant that is no longer valid."""
     if how == "removed":
-        invited = await tenant.owner.done(
+        invited = await tenant.owner.post_ok(
             f"/organizations/{tenant.owner.organization_id}/invitations",
             {"name": "brief", "role": "owner"},
         )
@@ -313,11 +313,11 @@ async def a_closed_token(api: Harness, tenant: Tenant, how: str) -> str:
             f"{MANAGE}/invitations/accept", json={"token": invited["token"]}
         )
         joined = answer.json()["data"]
-        await tenant.owner.done(f"/members/{joined['member']['id']}/remove")
+        await tenant.owner.post_ok(f"/members/{joined['member']['id']}/remove")
         return str(joined["token"])
-    made = await tenant.owner.done("/me/tokens", {"label": how})
+    made = await tenant.owner.post_ok("/me/tokens", {"label": how})
     if how == "revoked":
-        await tenant.owner.done(f"/me/tokens/{made['id']}/revoke")
+        await tenant.owner.post_ok(f"/me/tokens/{made['id']}/revoke")
     else:
         ended = "UPDATE access_token SET expires_at = now() WHERE id = :id RETURNING id"
         await api.rows(ended, id=made["id"])

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
-from swap_api.management.decide.bounds import Bound, Bounded
+from swap_api.management.decide.bounds import Bound, CountedKind
 from swap_api.management.decide.listing import Part, Window
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
@@ -101,7 +101,7 @@ async def test_messages_are_requested_in_parts(
 async def test_a_refusal_of_the_notifier_keeps_its_code(
     endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
-    bound = Bound(Bounded.WEBHOOKS, 10)
+    bound = Bound(CountedKind.WEBHOOKS, 10)
     with pytest.raises(ApiRefusal) as first:
         await endpoints.order(OWNER, "enable", {"by": "owner"})
     with pytest.raises(ApiRefusal) as again:

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
-from swap_api.management.decide.bounds import Bound, Bounded
+from swap_api.management.decide.bounds import Bound, CountedKind
 from swap_api.management.decide.listing import Window
 from swap_api.management.ports import WebhookEndpoints
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
@@ -46,7 +46,7 @@ ETH = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
 BOTH = ["fake", pytest.param("notifier", marks=pytest.mark.connected)]
 URL = "http://127.0.0.1:8080/"
 REFUSED = "http://10.0.0.1/"
-BOUND = Bound(Bounded.WEBHOOKS, 2)
+BOUND = Bound(CountedKind.WEBHOOKS, 2)
 
 
 class Routes:

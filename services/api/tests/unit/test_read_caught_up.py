@@ -12,13 +12,13 @@ from api_factories import AT, a_caller
 
 from swap_api import observe
 from swap_api.read_model.store.swaps import PostgresSwaps
-from swap_api.read_model.swaps import Rendered, StoredSwap
+from swap_api.read_model.swaps import RenderedSwap, StoredSwap
 from swap_api.read_model.usecases import read_caught_up
 from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_runtime.errors import Unavailable
 
 CALLER, ID = a_caller(), uuid4()
-FIRST = StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"), sequence=1)
+FIRST = StoredSwap(CALLER.app_id, AT, RenderedSwap(b"{}", (), None, "completed"), sequence=1)
 BEHIND = replace(FIRST, decided_sequence=2)
 
 

@@ -14,7 +14,7 @@ import pytest
 from api_factories import AT, a_caller, a_catalogue
 
 from swap_api.model.refusals import NotFound
-from swap_api.read_model.swaps import Rendered, StoredSwap
+from swap_api.read_model.swaps import RenderedSwap, StoredSwap
 from swap_api.swaps.decide.history import SwapEvent
 from swap_api.swaps.usecases import read_history
 from swap_api.swaps.usecases.read_history import COME_AGAIN, KEEP_ALIVE, ReadHistory
@@ -30,7 +30,7 @@ PAID = SwapEvent(3, "user_transfer_pending", "ls_transfer_pending", AT, None)
 
 class OneSwap:
     async def find(self, swap_id: UUID) -> StoredSwap:
-        return StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"))
+        return StoredSwap(CALLER.app_id, AT, RenderedSwap(b"{}", (), None, "completed"))
 
 
 class HistoryReads:

@@ -105,7 +105,7 @@ class TestEverySwap:
 
         for with_actions in (True, False):
             for action in (b"null", next_action(stored_swap)):
-                data = rendering().prepared(
+                data = rendering().prepare(
                     stored_swap, HEADS, with_actions=with_actions, next_action=action
                 )
                 valid(PreparedSwapModel, data)
@@ -113,7 +113,7 @@ class TestEverySwap:
     def test_matches_the_one_renderer(self, swap: SwapChanged) -> None:
         stored_swap = stored(rendering().swap(swap))
 
-        data = orjson.loads(rendering().prepared(stored_swap, HEADS, with_actions=False))
+        data = orjson.loads(rendering().prepare(stored_swap, HEADS, with_actions=False))
 
         expected = render_prepared_swap(swap, PUBLIC, heads=HEADS)
         assert data == orjson.loads(orjson.dumps(expected))
@@ -135,7 +135,7 @@ class TestGaps:
         stored_swap = stored(rendering().swap(SWAPS["seen"]))
 
         def confirmations(heads: dict[str, int]) -> int:
-            data = orjson.loads(rendering().prepared(stored_swap, heads))
+            data = orjson.loads(rendering().prepare(stored_swap, heads))
             shown: int = data["swap"]["transactions"][0]["confirmations"]
             return shown
 
@@ -151,7 +151,7 @@ class TestGaps:
 
 class TestActions:
     def test_of_a_native_token_sends_exactly_what_was_requested(self) -> None:
-        data = orjson.loads(rendering().prepared(stored(rendering().swap(SWAPS["waiting"])), {}))
+        data = orjson.loads(rendering().prepare(stored(rendering().swap(SWAPS["waiting"])), {}))
 
         (action,) = data["deposit_actions"]
         assert action["amount"] == data["swap"]["requested_amount"] == 1.0
@@ -160,7 +160,7 @@ class TestActions:
         assert action["gas_limit"].isdecimal()
 
     def test_of_a_token_sends_no_value(self) -> None:
-        data = orjson.loads(rendering().prepared(stored(rendering().swap(SWAPS["of a token"])), {}))
+        data = orjson.loads(rendering().prepare(stored(rendering().swap(SWAPS["of a token"])), {}))
 
         (action,) = data["deposit_actions"]
         assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
@@ -191,7 +191,7 @@ class TestActions:
             a_swap(method="deposit_address", quote=quote, transactions=(an_input(),))
         )
 
-        shown = [orjson.loads(rendering().prepared(stored(row), {})) for row in (waiting, come)]
+        shown = [orjson.loads(rendering().prepare(stored(row), {})) for row in (waiting, come)]
 
         assert shown[0]["deposit_actions"][0]["amount_in_base_units"] == "0"
         assert [data["swap"]["requested_amount"] for data in shown] == [0, 1.0]
@@ -200,7 +200,7 @@ class TestActions:
         swaps = [name for name in SWAPS if name.startswith("by a direct transfer")]
 
         coin, token = (
-            orjson.loads(rendering().prepared(stored(rendering().swap(SWAPS[name])), {}))
+            orjson.loads(rendering().prepare(stored(rendering().swap(SWAPS[name])), {}))
             for name in swaps
         )
 
@@ -214,7 +214,7 @@ class TestActions:
     def test_are_absent_once_a_deposit_is_seen(self) -> None:
         stored_swap = stored(rendering().swap(SWAPS["seen"]))
         data = orjson.loads(
-            rendering().prepared(stored_swap, {}, next_action=next_action(stored_swap))
+            rendering().prepare(stored_swap, {}, next_action=next_action(stored_swap))
         )
 
         assert data["deposit_actions"] == []
@@ -224,7 +224,7 @@ class TestActions:
         stored_swap = stored(rendering().swap(SWAPS["waiting"]))
 
         data = orjson.loads(
-            rendering().prepared(stored_swap, {}, next_action=next_action(stored_swap))
+            rendering().prepare(stored_swap, {}, next_action=next_action(stored_swap))
         )
 
         assert data["next_action"]["action"] == data["deposit_actions"][0]
@@ -239,7 +239,7 @@ class TestWhatIsReady:
         swap = SWAPS["of a token"]
 
         def standard() -> object:
-            shown = orjson.loads(render.prepared(stored(render.swap(swap)), {}))
+            shown = orjson.loads(render.prepare(stored(render.swap(swap)), {}))
             return shown["swap"]["source_token"]["gasless_standard"]
 
         before = standard()
@@ -279,8 +279,8 @@ class TestRowZero:
 
 
 def test_a_quote_is_the_public_model() -> None:
-    valid(QuotedModel, rendering().quoted(a_quote()))
-    valid(QuotedModel, rendering().quoted(a_quote(**REFUELED)))
+    valid(QuotedModel, rendering().render_quote(a_quote()))
+    valid(QuotedModel, rendering().render_quote(a_quote(**REFUELED)))
 
 
 def test_limits_are_the_public_model_and_inside_the_range() -> None:
@@ -331,7 +331,7 @@ def test_an_amount_survives_the_double() -> None:
     """The displayed amount, parsed and truncated at the precision, is the sent amount."""
     for base_units in (E18 // 10**8, 12345678 * 10**10, 10**7 * E18 + 12345678 * 10**10):
         swap = a_swap(quote=a_quote(requested_base_units=str(base_units)))
-        data = orjson.loads(rendering().prepared(stored(rendering().swap(swap)), {}))
+        data = orjson.loads(rendering().prepare(stored(rendering().swap(swap)), {}))
 
         (action,) = data["deposit_actions"]
         assert round(action["amount"] * 10**8) * 10**10 == int(action["amount_in_base_units"])

@@ -18,7 +18,7 @@ from swap_api.http.endpoints import Endpoint, not_allowed
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import exchange_of
 from swap_api.http.idempotent_requests import IdempotencyKeys
-from swap_api.http.middleware import Admitted, ErrorEnvelopes, KnownNames, RequestIds
+from swap_api.http.middleware import CallerAdmission, ErrorEnvelopes, KnownNames, RequestIds
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.model.refusals import NotFound
 from swap_api.request_log.decide.records import AnsweredRequest
@@ -74,7 +74,7 @@ def public_app(
         *(
             ExactRoute(
                 endpoint.path,
-                Admitted(apps.app_of(endpoint), endpoint=endpoint, admission=admission),
+                CallerAdmission(apps.app_of(endpoint), endpoint=endpoint, admission=admission),
                 methods=[endpoint.method],
             )
             for endpoint in in_order

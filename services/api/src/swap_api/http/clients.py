@@ -27,11 +27,11 @@ class Clients:
         return _counted_as(address)
 
     def _is_trusted(self, address: str) -> bool:
-        known = _known(address)
+        known = _parse_address(address)
         return known is not None and any(known in network for network in self._trusted)
 
 
-def _known(address: str) -> IPv4Address | IPv6Address | None:
+def _parse_address(address: str) -> IPv4Address | IPv6Address | None:
     """Read an address, behind which some proxies write the port."""
     if address.startswith("["):
         address = address[1:].partition("]")[0]
@@ -44,7 +44,7 @@ def _known(address: str) -> IPv4Address | IPv6Address | None:
 
 
 def _counted_as(address: str) -> str:
-    known = _known(address)
+    known = _parse_address(address)
     if known is None:
         return "unknown"
     if isinstance(known, IPv4Address):

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import data_response
 
 NOT_MODIFIED: Final = 304
 TAG_BYTES: Final = 12
@@ -23,7 +23,7 @@ def conditional(request: Request, data: bytes) -> Response:
     known = request.header("if-none-match")
     if known is not None and _names(known, tag):
         return Response(status_code=NOT_MODIFIED, headers=headers)
-    return enveloped(data, headers)
+    return data_response(data, headers)
 
 
 def _names(known: str, tag: str) -> bool:

@@ -50,7 +50,7 @@ class Exchange:
             facts["swap_id"] = swap_id.lower()
         return facts
 
-    def answered(self, seconds: float) -> AnsweredRequest | None:
+    def request_record(self, seconds: float) -> AnsweredRequest | None:
         """Return the record for the log of requests; None for requests without an API key."""
         if self.app_id is None or self.key_id is None or self.status is None:
             return None

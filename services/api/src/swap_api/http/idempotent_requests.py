@@ -19,7 +19,7 @@ from uuid import UUID, uuid5
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swap_api.admission.usecases.answer_once import Answered, AnswerOnce
+from swap_api.admission.usecases.answer_once import AnswerOnce, StoredAnswer
 from swap_api.http.endpoints import MANAGEMENT, Context, Endpoint
 from swap_api.http.exchange import exchange_of
 from swap_api.http.parameters import id_of
@@ -77,10 +77,10 @@ class IdempotencyKeys:
         if key is None:
             return await self._app(scope, receive, send)
 
-        async def answer() -> Answered:
+        async def answer() -> StoredAnswer:
             await self._app(scope, receive, collected)
             swap_id = id_of(request, "swapId") if "swapId" in request.path_params else None
-            return Answered(swap_id, _stored_answer(endpoint, collected.body))
+            return StoredAnswer(swap_id, _stored_answer(endpoint, collected.body))
 
         assert exchange.context is not None
         content = None if endpoint.body is None else _content(await request.json_body())

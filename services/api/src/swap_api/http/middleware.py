@@ -67,7 +67,7 @@ class RequestIds:
         if exchange.status is not None:
             seconds = perf_counter() - began
             observe.request_answered(exchange.route, exchange.status, seconds)
-            if (answered := exchange.answered(seconds)) is not None:
+            if (answered := exchange.request_record(seconds)) is not None:
                 self._record(answered)
 
 
@@ -95,7 +95,7 @@ class ErrorEnvelopes:
             await answer(scope, receive, send)
 
 
-class Admitted:
+class CallerAdmission:
     """Lets a caller to the endpoint that its key opens, within the rate limit."""
 
     def __init__(self, app: ASGIApp, *, endpoint: Endpoint, admission: Admission) -> None:
@@ -124,7 +124,7 @@ class KnownNames:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
-        ignored = await self._unknown_names.ignored(self._endpoint, exchange.request)
+        ignored = await self._unknown_names.ignored_header(self._endpoint, exchange.request)
         if ignored:
             exchange.headers[IGNORED.encode()] = ignored.encode()
         await self._app(scope, receive, send)

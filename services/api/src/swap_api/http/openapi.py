@@ -26,7 +26,7 @@ from swap_api.http.errors import Errors
 from swap_api.http.examples import LIVE_EXAMPLES, example_of, refusal_example
 from swap_api.http.idempotent_requests import REPLAYED, idempotency_refusals
 from swap_api.http.request_schemas import body_of, query_of
-from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
+from swap_api.http.shipped_openapi import TOKEN_SCHEME, finish_document
 from swap_api.http.unknown_names import IGNORED_BYTES_MAX
 from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ERRORS, ErrorCode
@@ -167,16 +167,16 @@ def openapi_document(
     document["tags"] = _tags(document)
     _show_examples(document, endpoints)
     document["servers"] = [{"url": "/"}]
-    return finished(document, key_headers=key_headers, version=version)
+    return finish_document(document, key_headers=key_headers, version=version)
 
 
 def _describe(app: Any, endpoint: Endpoint) -> None:
-    async def described() -> None:
+    async def endpoint_stub() -> None:
         raise NotImplementedError
 
     app.add_api_route(
         endpoint.path,
-        described,
+        endpoint_stub,
         methods=[endpoint.method],
         operation_id=_operation_id(endpoint),
         summary=endpoint.summary,
@@ -297,17 +297,17 @@ def _describe_webhooks(app: Any) -> None:
     """Add the webhooks: one entry for each type, all signed in the same way."""
     for name, model in PUSHED.items():
 
-        async def pushed(body: Any) -> None:
+        async def webhook_stub(body: Any) -> None:
             raise NotImplementedError
 
-        pushed.__annotations__["body"] = model
+        webhook_stub.__annotations__["body"] = model
         extra = {
             "parameters": _webhook_headers(),
             "security": [],
         }
         app.webhooks.add_api_route(
             name,
-            pushed,
+            webhook_stub,
             methods=["POST"],
             operation_id=f"{name.replace('.', '_')}_event",
             summary=f"`{name}`",

@@ -7,10 +7,12 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import data_response
 
 
-def paged(request: Request, data: bytes, *, page: int, total: int, has_more: bool) -> Response:
+def page_response(
+    request: Request, data: bytes, *, page: int, total: int, has_more: bool
+) -> Response:
     headers = {"x-total-count": str(total)}
     links = []
     if page > 1:
@@ -20,7 +22,7 @@ def paged(request: Request, data: bytes, *, page: int, total: int, has_more: boo
         links.append(_link(request, page + 1, "next"))
     if links:
         headers["link"] = ", ".join(links)
-    return enveloped(data, headers)
+    return data_response(data, headers)
 
 
 def _link(request: Request, page: int, relation: str) -> str:

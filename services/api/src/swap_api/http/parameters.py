@@ -51,7 +51,7 @@ def _split(value: object) -> object:
     return value
 
 
-def _unblanked(value: object) -> object:
+def _restore_plus(value: object) -> object:
     """Take an offset with a `+` that was not encoded: in a query that is a blank."""
     return _BLANK.sub(r"\1+\2", value) if isinstance(value, str) else value
 
@@ -76,7 +76,7 @@ Numeric = Annotated[
     StringConstraints(min_length=1, max_length=128),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}),
 ]
-Moment = Annotated[datetime, BeforeValidator(_unblanked), AfterValidator(_aware)]
+Moment = Annotated[datetime, BeforeValidator(_restore_plus), AfterValidator(_aware)]
 
 
 class Parameters(BaseModel):
@@ -341,7 +341,7 @@ def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
             values.setdefault(key, []).append(value)
         elif value:
             values[key] = value
-    return _validated(model, values)
+    return _validate(model, values)
 
 
 @cache
@@ -367,10 +367,10 @@ def parse_body(model: type[Model], content: Mapping[str, Any]) -> tuple[Model, M
     :raises Invalid: with every field at fault.
     """
     values = {name: value for name, value in content.items() if not is_absent(value)}
-    return _validated(model, values), values
+    return _validate(model, values), values
 
 
-def _validated(model: type[Model], values: Mapping[str, Any]) -> Model:
+def _validate(model: type[Model], values: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -10,7 +10,7 @@ from swap_api.http.parameters import Parameters
 
 
 def query_of(model: type[Parameters]) -> list[dict[str, Any]]:
-    schema = _inlined(model.model_json_schema())
+    schema = _inline_definitions(model.model_json_schema())
     _accept_empty(schema)
     required = set(schema.get("required", ()))
     return [
@@ -27,7 +27,7 @@ def query_of(model: type[Parameters]) -> list[dict[str, Any]]:
 
 def body_of(model: type[Parameters]) -> dict[str, Any]:
     """Return the schema of a body with an example that can be sent."""
-    schema = _inlined(model.model_json_schema())
+    schema = _inline_definitions(model.model_json_schema())
     _accept_empty(schema)
     shown = {
         name: member["examples"][0]
@@ -45,19 +45,19 @@ def _accept_empty(schema: Mapping[str, Any]) -> None:
                 part.pop("minLength", None)
 
 
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+def _inline_definitions(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that stands alone: inside an operation nothing finds its definitions."""
     definitions = schema.pop("$defs", {})
 
-    def inlined(part: Any) -> Any:
+    def inline(part: Any) -> Any:
         if isinstance(part, list):
-            return [inlined(one) for one in part]
+            return [inline(one) for one in part]
         if not isinstance(part, dict):
             return part
         named = str(part.get("$ref", "")).removeprefix("#/$defs/")
         definition = definitions.get(named, {})
         rest = {name: value for name, value in part.items() if not (definition and name == "$ref")}
-        return {name: inlined(value) for name, value in {**definition, **rest}.items()}
+        return {name: inline(value) for name, value in {**definition, **rest}.items()}
 
-    whole: dict[str, Any] = inlined(schema)
+    whole: dict[str, Any] = inline(schema)
     return whole

@@ -63,7 +63,7 @@ class CollectedResponse:
         return response
 
 
-def enveloped(data: bytes, headers: Mapping[str, str] | None = None) -> JsonResponse:
+def data_response(data: bytes, headers: Mapping[str, str] | None = None) -> JsonResponse:
     """Put data that is ready into the envelope."""
     return JsonResponse(b'{"data":%b,"error":null}' % data, headers=headers)
 

@@ -19,10 +19,10 @@ TOKEN_SCHEME: Final = "AccessToken"
 def shipped_openapi(*, key_headers: Sequence[str], version: str) -> bytes:
     """Return the document with this deployment's key headers and version."""
     document = orjson.loads(files("swap_api.http").joinpath(FILE).read_bytes())
-    return finished(document, key_headers=key_headers, version=version)
+    return finish_document(document, key_headers=key_headers, version=version)
 
 
-def finished(document: dict[str, Any], *, key_headers: Sequence[str], version: str) -> bytes:
+def finish_document(document: dict[str, Any], *, key_headers: Sequence[str], version: str) -> bytes:
     """Add what differs between releases and deployments, and render it."""
     document["info"]["version"] = version
     schemes = {

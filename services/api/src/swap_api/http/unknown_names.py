@@ -30,20 +30,20 @@ class UnknownNames:
         models = {model for one in endpoints for model in (one.query, one.body)}
         self._known = frozenset(name for model in models for name in _names(model))
 
-    async def ignored(self, endpoint: Endpoint, request: Request) -> str:
+    async def ignored_header(self, endpoint: Endpoint, request: Request) -> str:
         """Return the value of `X-Ignored`, empty where every name is known.
 
         :raises ApiRefusal: for misspelled names, and for a body that is not a JSON object.
         """
         sent = {query_name(name): None for name, value in request.query if not is_absent(value)}
-        unknown = self._unknown(endpoint.query, sent)
+        unknown = self._find_unknown(endpoint.query, sent)
         if endpoint.body is not None:
             content = await request.json_object()
             members = [name for name, value in content.items() if not is_absent(value)]
-            unknown += self._unknown(endpoint.body, members)
-        return listed(unknown) if unknown else ""
+            unknown += self._find_unknown(endpoint.body, members)
+        return join_names(unknown) if unknown else ""
 
-    def _unknown(self, model: type[Parameters] | None, sent: Iterable[str]) -> list[str]:
+    def _find_unknown(self, model: type[Parameters] | None, sent: Iterable[str]) -> list[str]:
         """
         :raises Invalid: with every misspelled name, each with the name that is known.
         """
@@ -69,7 +69,7 @@ def printable(name: str) -> str:
     return quote(name, safe=PRINTABLE, errors="replace")
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return the names, each once, that fit into the header."""
     text = ""
     for name in map(printable, dict.fromkeys(names)):

@@ -129,7 +129,7 @@ def window(now: datetime, deadline: datetime) -> int:
     return int(min(now + SIGNED_FOR, deadline).timestamp())
 
 
-def windowed(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
+def with_requested_window(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
     """Return the deposit exactly as it was requested."""
     return replace(
         relayed,

@@ -26,7 +26,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedSwap:
     """A swap's answer, made once and completed with each read."""
 
     document: bytes
@@ -39,7 +39,7 @@ class Rendered:
 class StoredSwap:
     app_id: UUID
     expires_at: datetime
-    rendered: Rendered
+    rendered: RenderedSwap
     gasless: GaslessSwap | None = None
     sign_template: bytes | None = None  # the action of a gasless swap, before a signer is known
     sequence: int = 0  # of the last change that is stored
@@ -47,7 +47,7 @@ class StoredSwap:
 
     @classmethod
     def of(
-        cls, app_id: UUID, expires_at: datetime, rendered: Rendered, gasless: GaslessSwap | None
+        cls, app_id: UUID, expires_at: datetime, rendered: RenderedSwap, gasless: GaslessSwap | None
     ) -> StoredSwap:
         """Build what is read; a gasless swap has no action until a signer is known."""
         if gasless is None:
@@ -76,7 +76,7 @@ class SwapRow:
     """A swap as the read model keeps it."""
 
     swap: SwapChanged
-    rendered: Rendered
+    rendered: RenderedSwap
     is_unpaid: bool
     client: str | None = None
     gasless: GaslessSwap | None = None

@@ -108,7 +108,7 @@ class PostgresCallers:
             if caller is None:
                 caller = await self._find_rotated(key, self._asking)
             known = self._remember(key_hash, caller)
-        caller = self._unexpired(known.caller)
+        caller = self._without_expired(known.caller)
         if caller is not None:
             self._used[caller.key_id] = self._clock()
         return caller
@@ -116,7 +116,7 @@ class PostgresCallers:
     def cached_caller(self, key: str) -> Caller | None:
         """Return the key's caller at its last lookup, of any age."""
         known = self._remembered.get(self._hashes(key)) if len(key) <= KEY_LENGTH_MAX else None
-        return None if known is None else self._unexpired(known.caller)
+        return None if known is None else self._without_expired(known.caller)
 
     async def save_uses(self) -> None:
         """Store when keys were last used; a crash loses the latest uses."""
@@ -125,7 +125,7 @@ class PostgresCallers:
             values = {"id": list(used), "at": list(used.values())}
             await execute_alone(self._engine, NOTE_USE, values)
 
-    def _unexpired(self, caller: Caller | None) -> Caller | None:
+    def _without_expired(self, caller: Caller | None) -> Caller | None:
         if caller is None or caller.expires_at is None or caller.expires_at > self._clock():
             return caller
         return None

@@ -11,7 +11,7 @@ from swap_api.model.refusals import ApiRefusal
 from swap_runtime.errors import Unavailable
 
 
-class Answered(NamedTuple):
+class StoredAnswer(NamedTuple):
     """What is stored of an answer, and the swap it is about."""
 
     swap_id: UUID | None
@@ -30,7 +30,7 @@ class AnswerOnce:
         owner: UUID,
         key: str,
         request_hash: bytes,
-        answer: Callable[[], Awaitable[Answered]],
+        answer: Callable[[], Awaitable[StoredAnswer]],
         *,
         creates: bool,
     ) -> Replay | None:
@@ -44,16 +44,16 @@ class AnswerOnce:
         if replay is not None:
             observe.answer_replayed()
             return replay
-        answered = await self._answered(claim, answer, creates=creates)
+        answered = await self._answer_claimed(claim, answer, creates=creates)
         try:
             await self._idempotency.save(claim, answered.swap_id, answered.stored)
         except Unavailable as error:  # it was done; only the repetition is lost
             observe.answer_not_stored(error)
         return None
 
-    async def _answered(
-        self, claim: Claim, answer: Callable[[], Awaitable[Answered]], *, creates: bool
-    ) -> Answered:
+    async def _answer_claimed(
+        self, claim: Claim, answer: Callable[[], Awaitable[StoredAnswer]], *, creates: bool
+    ) -> StoredAnswer:
         if creates:
             await self._idempotency.begin(claim)
         try:

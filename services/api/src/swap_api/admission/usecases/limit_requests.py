@@ -58,7 +58,7 @@ class LimitRequests:
         :raises RateLimited: when it is one too many.
         """
         if self._is_lifted:
-            return self._lifted(kind)
+            return self._unlimited_quota(kind)
         return await self._count(self._rates.link_quotas(swap_id, address, kind, weight=weight))
 
     async def of_wrong_link(self, address: str) -> QuotaState:
@@ -67,10 +67,10 @@ class LimitRequests:
         :raises RateLimited: when it is one too many.
         """
         if self._is_lifted:
-            return self._lifted(Kind.READ)
+            return self._unlimited_quota(Kind.READ)
         return await self._count(self._rates.wrong_link_quotas(address))
 
-    def _lifted(self, kind: Kind) -> QuotaState:
+    def _unlimited_quota(self, kind: Kind) -> QuotaState:
         return _full_quota(self._rates.at_once(self._rates.ceiling(kind, Allowances())))
 
     async def _count(self, quotas: Sequence[Quota]) -> QuotaState:

@@ -82,7 +82,9 @@ class JsonGaslessRendering:
         self, status: AuthorizationStatus, known: KnownAuthorization | None, head: int | None
     ) -> bytes:
         shown = status.value.lower() if self._in_lower_case else status.value
-        return orjson.dumps({"status": shown, "transaction": _relayed(status, known, head)})
+        return orjson.dumps(
+            {"status": shown, "transaction": _relay_transaction(status, known, head)}
+        )
 
 
 def sign_template(swap: SwapChanged, prices: Prices, network: Network) -> bytes:
@@ -112,11 +114,11 @@ def gasless_of(swap: SwapChanged) -> GaslessSwap | None:
         token=swap.source.token,
         sequence_number=swap.sequence_number,
         base_units=int(swap.quote.requested_base_units),
-        authorization=None if authorization is None else _known(authorization),
+        authorization=None if authorization is None else _to_known_authorization(authorization),
     )
 
 
-def _known(authorization: Authorization) -> KnownAuthorization:
+def _to_known_authorization(authorization: Authorization) -> KnownAuthorization:
     return KnownAuthorization(
         submission=authorization.submission,
         status=AuthorizationStatus(authorization.status),
@@ -128,7 +130,7 @@ def _known(authorization: Authorization) -> KnownAuthorization:
     )
 
 
-def _relayed(
+def _relay_transaction(
     status: AuthorizationStatus, known: KnownAuthorization | None, head: int | None
 ) -> dict[str, Any] | None:
     if known is None or known.transaction_hash is None:

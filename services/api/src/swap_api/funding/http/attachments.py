@@ -18,7 +18,7 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import data_response
 from swap_api.model.refusals import Invalid
 
 HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -34,7 +34,7 @@ class AttachmentEndpoints:
         found = await self._attach_deposit.show(
             context.caller, swap_id, _hash(parameters.transaction_id)
         )
-        return enveloped(orjson.dumps([one.model_dump() for one in found]))
+        return data_response(orjson.dumps([one.model_dump() for one in found]))
 
     async def attach(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
@@ -46,7 +46,7 @@ class AttachmentEndpoints:
             body.transfer_id,
             body.signature,
         )
-        return enveloped(orjson.dumps(transfer.model_dump()))
+        return data_response(orjson.dumps(transfer.model_dump()))
 
 
 def _hash(text: str) -> str:

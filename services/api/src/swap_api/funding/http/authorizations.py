@@ -9,7 +9,7 @@ from swap_api.funding.usecases.read_authorization import ReadAuthorization
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import AuthorizeBody, parse_body, swap_id_of
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import data_response
 
 
 class AuthorizationEndpoints:
@@ -28,7 +28,7 @@ class AuthorizationEndpoints:
             body.signature,
             body.signer_address,
         )
-        return enveloped(await self._read_authorization(context.caller, swap_id))
+        return data_response(await self._read_authorization(context.caller, swap_id))
 
     async def read(self, request: Request, context: Context) -> Response:
-        return enveloped(await self._read_authorization(context.caller, swap_id_of(request)))
+        return data_response(await self._read_authorization(context.caller, swap_id_of(request)))

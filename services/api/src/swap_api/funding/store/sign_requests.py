@@ -81,7 +81,7 @@ class PostgresSignRequests:
         row = rows.one_or_none()
         return None if row is None else to_sign_request(row)
 
-    async def submitted(self, swap_id: UUID) -> Submission | None:
+    async def find_submission(self, swap_id: UUID) -> Submission | None:
         """Return the newest accepted signature, of any signer."""
         rows = await read_alone(self._engine, LAST_SUBMISSION, {"swap_id": swap_id})
         row = rows.one_or_none()

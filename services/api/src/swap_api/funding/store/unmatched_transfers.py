@@ -55,7 +55,7 @@ class PostgresUnmatchedTransfers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def destined(self, swap_id: UUID) -> SwapAddresses | None:
+    async def find_addresses(self, swap_id: UUID) -> SwapAddresses | None:
         row = (await read_alone(self._engine, DESTINED, {"id": swap_id})).one_or_none()
         if row is None:
             return None

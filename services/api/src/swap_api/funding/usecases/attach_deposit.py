@@ -60,7 +60,7 @@ class AttachDeposit:
 
         :raises NotFound: for another tenant's swap, or when there is no such transfer.
         """
-        swap, network, found = await self._found(caller, swap_id, transaction_hash)
+        swap, network, found = await self._find_transfers(caller, swap_id, transaction_hash)
         return [_model(network, one, swap) for one in found]
 
     async def attach(
@@ -77,8 +77,8 @@ class AttachDeposit:
         :raises Unavailable: when nodes are needed and none answers, or two providers do not report
             the same.
         """
-        swap, network, found = await self._found(caller, swap_id, transaction_hash)
-        transfer = _chosen(found, transfer_id)
+        swap, network, found = await self._find_transfers(caller, swap_id, transaction_hash)
+        transfer = _choose(found, transfer_id)
         signed = read_signature(signature)
         text = text_of(transfer, swap, chain_id=network.chain_id)
         if _is_over_an_earlier_text(network, transfer, swap, signed):
@@ -108,13 +108,13 @@ class AttachDeposit:
         now_known = await self._transfers.of_transaction(
             swap_id, network.name, transfer.transaction_hash
         )
-        return _model(network, _chosen(now_known, transfer.deposit_id), swap)
+        return _model(network, _choose(now_known, transfer.deposit_id), swap)
 
-    async def _found(
+    async def _find_transfers(
         self, caller: Caller, swap_id: UUID, transaction_hash: str
     ) -> tuple[SwapAddresses, Network, Sequence[UnmatchedTransfer]]:
         await find_own_swap(self._swaps, caller, swap_id)
-        swap = await self._transfers.destined(swap_id)
+        swap = await self._transfers.find_addresses(swap_id)
         if swap is None:
             raise NotFound
         name = swap.source_network
@@ -169,7 +169,7 @@ class AttachDeposit:
             )
 
 
-def _chosen(found: Sequence[UnmatchedTransfer], transfer_id: UUID | None) -> UnmatchedTransfer:
+def _choose(found: Sequence[UnmatchedTransfer], transfer_id: UUID | None) -> UnmatchedTransfer:
     """
     :raises ApiRefusal: when it is not clear which of them is meant.
     """

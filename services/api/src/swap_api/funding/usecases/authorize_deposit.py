@@ -15,7 +15,7 @@ from swap_api.model.gasless import (
     SignRequest,
     accepts_another,
     relayed_for,
-    windowed,
+    with_requested_window,
 )
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import ApiRefusal, Invalid
@@ -41,7 +41,7 @@ STEP_WAITS: Final = "action_required"
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedAuthorization:
     """What came, read."""
 
     signer: str
@@ -80,14 +80,16 @@ class AuthorizeDeposit:
         swap = stored.gasless
         if swap is None:
             raise not_requested()
-        signed = Signed(self._ask.checked(swap, signer), read_signature(signature))
+        signed = SignedAuthorization(
+            self._ask.check_address(swap, signer), read_signature(signature)
+        )
         requests = await self._requests.all_of(swap_id, signed.signer)
         if not requests:
             raise not_requested()
         await self._check_turn(stored, swap, swap_id)
         request, relayed = self._applicable(swap, signed, requests)
         if not request.can_be_relayed(self._clock()):
-            raise _expired()
+            raise _expiry_refusal()
         try:
             await self._check_on_chain(swap, relayed, signed)
         except ApiRefusal as refusal:
@@ -98,7 +100,7 @@ class AuthorizeDeposit:
         observe.authorization_accepted(swap_id, swap.network, request.standard.value)
 
     async def _check_turn(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> None:
-        newest = await self._requests.submitted(swap_id)
+        newest = await self._requests.find_submission(swap_id)
         if not accepts_another(swap, newest, self._clock()):
             raise already_submitted()
         if stored.rendered.step_status != STEP_WAITS:
@@ -107,20 +109,20 @@ class AuthorizeDeposit:
             )
 
     def _applicable(
-        self, swap: GaslessSwap, signed: Signed, requests: list[SignRequest]
+        self, swap: GaslessSwap, signed: SignedAuthorization, requests: list[SignRequest]
     ) -> tuple[SignRequest, RelayedDeposit]:
         """Return which of the requests was signed: the newest, unless a key signed another."""
         network = self._catalogue.network(swap.network)
         gasless = self._offer.require(network, network.token(swap.token))
         bare = relayed_for(network, gasless, swap, signer=signed.signer)
-        applicable = [(request, windowed(bare, request)) for request in requests]
+        applicable = [(request, with_requested_window(bare, request)) for request in requests]
         for request, relayed in applicable:
             if recover(relayed.digest(), signed.signature) == signed.signer:
                 return request, relayed
         return applicable[0]
 
     async def _check_on_chain(
-        self, swap: GaslessSwap, relayed: RelayedDeposit, signed: Signed
+        self, swap: GaslessSwap, relayed: RelayedDeposit, signed: SignedAuthorization
     ) -> None:
         """Decide by the chain: what a key signs may be another thing for the token."""
         network = self._catalogue.network(swap.network)
@@ -155,7 +157,9 @@ class AuthorizeDeposit:
         if signer_state.is_nonce_used:
             raise _invalid("The signature's nonce was used or cancelled; fetch and sign anew")
 
-    async def _submit(self, request: SignRequest, relayed: RelayedDeposit, signed: Signed) -> None:
+    async def _submit(
+        self, request: SignRequest, relayed: RelayedDeposit, signed: SignedAuthorization
+    ) -> None:
         now = self._clock()
 
         def message(submission: int) -> Outgoing:
@@ -189,7 +193,7 @@ def already_submitted() -> ApiRefusal:
     return ApiRefusal(ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED, "This swap is already authorized")
 
 
-def _expired() -> ApiRefusal:
+def _expiry_refusal() -> ApiRefusal:
     return ApiRefusal(
         ErrorCode.AUTHORIZATION_EXPIRED,
         "The authorization expired; fetch the deposit actions and sign again",

@@ -25,7 +25,7 @@ class OfferGasless:
     def __init__(
         self, catalogue: Catalogue, chains: GaslessChains, public: PublicCatalogue
     ) -> None:
-        self._networks = [n for n in catalogue.networks.values() if _offered(n)]
+        self._networks = [n for n in catalogue.networks.values() if _gasless_tokens(n)]
         self._chains = chains
         self._public = public
         self._known: dict[AssetKey, Gasless] = {}
@@ -44,7 +44,7 @@ class OfferGasless:
         except Unavailable as error:
             observe.gasless_unknown(network.name, error)
             return
-        for address, gasless in _offered(network).items():
+        for address, gasless in _gasless_tokens(network).items():
             self._take(network.name, address, gasless, tuple(found[address]))
 
     def standard(self, network: Network, token: Token) -> Gasless | None:
@@ -77,6 +77,6 @@ class OfferGasless:
             observe.gasless_offered(network, token, findings)
 
 
-def _offered(network: Network) -> Mapping[str, Gasless]:
+def _gasless_tokens(network: Network) -> Mapping[str, Gasless]:
     standards = {token.address: network.gasless(token) for token in network.tokens}
     return {address: gasless for address, gasless in standards.items() if gasless is not None}

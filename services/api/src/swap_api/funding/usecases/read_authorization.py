@@ -38,7 +38,7 @@ class ReadAuthorization:
         stored = await self._read_caught_up.by_id(caller, swap_id)
         if stored.gasless is None:
             raise not_requested()
-        newest = await self._requests.submitted(swap_id)
+        newest = await self._requests.find_submission(swap_id)
         request = await self._requests.latest(swap_id)
         status = status_of(stored.gasless, newest, request, self._clock())
         if status is None:

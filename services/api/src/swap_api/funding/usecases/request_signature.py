@@ -14,7 +14,7 @@ from swap_api.model.gasless import (
     SignRequest,
     relayed_for,
     window,
-    windowed,
+    with_requested_window,
 )
 from swap_api.model.refusals import ApiRefusal
 from swap_chains.evm.gasless import RelayedDeposit
@@ -55,7 +55,7 @@ class RequestSignature:
         self._requests = requests
         self._clock = clock
 
-    def checked(self, swap: GaslessSwap, address: str) -> str:
+    def check_address(self, swap: GaslessSwap, address: str) -> str:
         """Return a signer's address in its checksummed form.
 
         :raises ApiRefusal: when it is none that could sign.
@@ -87,7 +87,7 @@ class RequestSignature:
             valid_after=0,
             valid_before=window(self._clock(), deadline),
         )
-        return SignatureDraft(request, windowed(bare, request))
+        return SignatureDraft(request, with_requested_window(bare, request))
 
     async def __call__(
         self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime
@@ -102,7 +102,9 @@ class RequestSignature:
         if known is not None and known.can_be_signed(self._clock()):
             network = self._catalogue.network(swap.network)
             gasless = self._offer.require(network, network.token(swap.token))
-            relayed_again = windowed(relayed_for(network, gasless, swap, signer=signer), known)
+            relayed_again = with_requested_window(
+                relayed_for(network, gasless, swap, signer=signer), known
+            )
             if not (await self._chains.signer_state(network, relayed_again)).is_nonce_used:
                 return SignatureDraft(known, relayed_again)
         if known is None and await self._requests.count_signers(swap_id) >= SIGNERS_MAX:
@@ -118,4 +120,4 @@ class RequestSignature:
             return None
         # Concurrent requests get the one that was stored first.
         stored = await self._requests.keep(drafted.request)
-        return SignatureDraft(stored, windowed(drafted.relayed, stored))
+        return SignatureDraft(stored, with_requested_window(drafted.relayed, stored))

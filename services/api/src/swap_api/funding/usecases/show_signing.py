@@ -41,7 +41,7 @@ class ShowSigning:
             steps = await self._steps(stored, stored.gasless, swap_id)
             if not steps.asks_to_sign:
                 return stored
-            signer = self._ask.checked(stored.gasless, source_address)
+            signer = self._ask.check_address(stored.gasless, source_address)
             draft = await self._ask(stored.gasless, swap_id, signer, deadline=stored.expires_at)
         except (ApiRefusal, Unavailable):
             return stored  # a swap can be read while no node answers
@@ -63,7 +63,7 @@ class ShowSigning:
             return self._rendering.sign_steps(stored, steps, None)
         if source_address is None:
             raise ApiRefusal(ErrorCode.SOURCE_ADDRESS_REQUIRED, SIGNER_UNKNOWN)
-        signer = self._ask.checked(swap, source_address)
+        signer = self._ask.check_address(swap, source_address)
         draft = await self._ask(swap, swap_id, signer, deadline=stored.expires_at)
         if draft is None:
             over = Steps(
@@ -75,6 +75,6 @@ class ShowSigning:
         return self._rendering.sign_steps(stored, steps, draft.relayed)
 
     async def _steps(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> Steps:
-        newest = await self._requests.submitted(swap_id)
+        newest = await self._requests.find_submission(swap_id)
         deposit = StepStatus(stored.rendered.step_status)
         return steps_of(swap, deposit, newest, self._clock())

@@ -45,9 +45,9 @@ def reference_pages() -> Mapping[str, Callable[[], Response]]:
         START: partial(RedirectResponse, ADDRESS, FOUND),
         ADDRESS: partial(_file, "index.html", "text/html; charset=utf-8"),
         f"{ADDRESS}/start.js": partial(_file, "start.js", SCRIPT),
-        f"{ADDRESS}/swagger-ui.js": partial(_compressed, "swagger-ui.js.gz", SCRIPT),
+        f"{ADDRESS}/swagger-ui.js": partial(_compressed_file, "swagger-ui.js.gz", SCRIPT),
         f"{ADDRESS}/swagger-ui.css": partial(
-            _compressed, "swagger-ui.css.gz", "text/css; charset=utf-8"
+            _compressed_file, "swagger-ui.css.gz", "text/css; charset=utf-8"
         ),
     }
 
@@ -57,7 +57,7 @@ def _file(name: str, content_type: str, **headers: str) -> Response:
     return Response(content, headers={**HEADERS, **headers}, media_type=content_type)
 
 
-def _compressed(name: str, content_type: str) -> Response:
+def _compressed_file(name: str, content_type: str) -> Response:
     """Return what only browsers ask for: they all take gzip."""
     headers = {"content-encoding": "gzip", "cache-control": CACHED}
     return _file(name, content_type, **headers)

@@ -127,7 +127,7 @@ class NotifierEndpoints:
         forbid_open_transaction("notifier")
         data = None if body is None else orjson.dumps(dict(body))
         try:
-            async with self._connected().request(
+            async with self._open_session().request(
                 method, self._url + path, params=query, data=data
             ) as response:
                 status, content = response.status, orjson.loads(await response.read())
@@ -143,7 +143,7 @@ class NotifierEndpoints:
             raise Invalid(str(content["error"]))
         raise Unavailable(f"notifier: {status}")
 
-    def _connected(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         """Made in the running loop, when it is first needed."""
         if self._session is None:
             self._session = aiohttp.ClientSession(

@@ -12,7 +12,7 @@ from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 
-class Bounded(StrEnum):
+class CountedKind(StrEnum):
     """What is counted, by the name of the setting."""
 
     APPS = "apps_per_organization"
@@ -23,12 +23,13 @@ class Bounded(StrEnum):
 
 
 MESSAGES: Final = {
-    Bounded.APPS: "An organization may have {most} apps; ask whoever runs this service for more",
-    Bounded.MEMBERS: "An organization may have {most} members, open invitations included; "
+    CountedKind.APPS: "An organization may have {most} apps; "
+    "ask whoever runs this service for more",
+    CountedKind.MEMBERS: "An organization may have {most} members, open invitations included; "
     "let one go, or take an invitation back",
-    Bounded.KEYS: "An app may have {most} open keys; revoke one first",
-    Bounded.WEBHOOKS: "An app may have {most} webhook endpoints; remove one first",
-    Bounded.TOKENS: "A member may have {most} open access tokens; revoke one first",
+    CountedKind.KEYS: "An app may have {most} open keys; revoke one first",
+    CountedKind.WEBHOOKS: "An app may have {most} webhook endpoints; remove one first",
+    CountedKind.TOKENS: "A member may have {most} open access tokens; revoke one first",
 }
 
 
@@ -36,7 +37,7 @@ MESSAGES: Final = {
 class Bound:
     """How many of something there may be."""
 
-    what: Bounded
+    what: CountedKind
     most: int
 
     def refusal(self) -> ApiRefusal:
@@ -59,7 +60,7 @@ class Bounds:
     """The deployment's bounds. Operators may exceed them."""
 
     def __init__(self, most: Mapping[str, int]) -> None:
-        self._bounds = {what: Bound(what, most[what]) for what in Bounded}
+        self._bounds = {what: Bound(what, most[what]) for what in CountedKind}
 
-    def of(self, what: Bounded, actor: Actor) -> Bound | None:
+    def of(self, what: CountedKind, actor: Actor) -> Bound | None:
         return None if actor.is_operator else self._bounds[what]

@@ -11,10 +11,10 @@ import orjson
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.paging import paged
+from swap_api.http.paging import page_response
 from swap_api.http.parameters import Model, PageParameters, parse_body, parse_query
 from swap_api.http.requests import Request
-from swap_api.http.responses import NO_STORE, enveloped
+from swap_api.http.responses import NO_STORE, data_response
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.model.members import Actor
 
@@ -36,7 +36,7 @@ async def read(model: type[Model], request: Request) -> Model:
 
 def json_response(content: Row | Sequence[Row], *, is_secret: bool = False) -> Response:
     # A secret is shown once: nothing on the way may store it.
-    return enveloped(orjson.dumps(content), NO_STORE if is_secret else {})
+    return data_response(orjson.dumps(content), NO_STORE if is_secret else {})
 
 
 def window_after(
@@ -47,9 +47,9 @@ def window_after(
     return Window(parameters.page_size, offset, starting_after)
 
 
-def listed(request: Request, part: Part) -> Response:
+def list_response(request: Request, part: Part) -> Response:
     parameters = parse_query(PageParameters, request.query)
-    return paged(
+    return page_response(
         request,
         orjson.dumps(list(part.rows)),
         page=parameters.page,
@@ -62,26 +62,26 @@ def listed_from_place(request: Request, part: Part) -> Response:
     """Answer a part of a list; the link to the next one names a place, unless pages are named."""
     is_by_number = part.has_more and part.next is None  # of a notifier of an earlier version
     if is_by_number or "page" in dict(request.query):
-        return listed(request, part)
+        return list_response(request, part)
     return _listed_with_total(request, part, part.next)
 
 
 def listed_after(request: Request, part: Part, window: Window) -> Response:
     """Answer a part of a list; one after a row links to the part after its own last row."""
     if window.starting_after is None:
-        return listed(request, part)
+        return list_response(request, part)
     return _listed_with_total(request, part, _last_id(part.rows, has_more=part.has_more))
 
 
 def listed_without_pages(request: Request, rows: Sequence[Row], *, has_more: bool) -> Response:
     """Answer a part of a list that has no pages, and is not counted."""
     link = _link_behind(request, _last_id(rows, has_more=has_more), (PLACE,))
-    return enveloped(orjson.dumps(rows), link)
+    return data_response(orjson.dumps(rows), link)
 
 
 def _listed_with_total(request: Request, part: Part, place: str | None) -> Response:
     link = _link_behind(request, place, ("page", PLACE))
-    return enveloped(orjson.dumps(list(part.rows)), {"x-total-count": str(part.total), **link})
+    return data_response(orjson.dumps(list(part.rows)), {"x-total-count": str(part.total), **link})
 
 
 def _last_id(rows: Sequence[Row], *, has_more: bool) -> str | None:

@@ -37,12 +37,12 @@ class AppFeeEndpoints:
 
     async def entries(self, request: Request, context: Context) -> Response:
         parameters = parse_query(FeeEntriesParameters, request.query)
-        wanted = self._wanted(id_of(request, "appId"), parameters)
+        wanted = self._to_filter(id_of(request, "appId"), parameters)
         page = await self._read_app_fees.list(wanted, actor=actor_of(context))
         rows = [render_entry(entry, self._public) for entry in page.entries]
         return listed_without_pages(request, rows, has_more=page.has_more)
 
-    def _wanted(self, app_id: UUID, parameters: FeeEntriesParameters) -> FeeFilter:
+    def _to_filter(self, app_id: UUID, parameters: FeeEntriesParameters) -> FeeFilter:
         return FeeFilter(
             app_id=app_id,
             page_size=parameters.page_size,

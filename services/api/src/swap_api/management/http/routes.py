@@ -50,7 +50,7 @@ from swap_api.management.http.parameters import (
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints, webhook_endpoints
 from swap_api.management.usecases.manage_keys import IssuedKey, ManageKeys
-from swap_api.management.usecases.manage_members import Issued, ManageMembers
+from swap_api.management.usecases.manage_members import IssuedToken, ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.management.usecases.read_app_limits import ReadAppLimits
@@ -475,6 +475,6 @@ async def _with_key(issuing: Awaitable[IssuedKey]) -> Row:
     return {**issued.row, "key": issued.key}
 
 
-async def _with_token(issuing: Awaitable[Issued]) -> Row:
+async def _with_token(issuing: Awaitable[IssuedToken]) -> Row:
     issued = await issuing
     return {**issued.row, "token": issued.token}

@@ -33,7 +33,7 @@ SELECT id FROM member WHERE id = :id AND removed_at IS NULL AND role = :role FOR
 """)
 
 
-class Audited(NamedTuple):
+class AuditedStatement(NamedTuple):
     """A statement that makes a change and writes it into the log, and what it returns."""
 
     facts: type[SQLModel]
@@ -41,7 +41,7 @@ class Audited(NamedTuple):
     statement: Statement
 
 
-def audited(facts: type[SQLModel], action: str, change: str) -> Audited:
+def audited_statement(facts: type[SQLModel], action: str, change: str) -> AuditedStatement:
     """Return a statement that makes a change and writes it into the log, or does neither.
 
     :param change: what returns the `id` and the `partner_id` of what it changed, and its facts.
@@ -56,7 +56,7 @@ WITH changed AS ({change}), written AS (
   FROM changed)
 SELECT * FROM changed
 """)
-    return Audited(facts, action, statement)
+    return AuditedStatement(facts, action, statement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class AuditedTransaction:
     at: datetime
 
     async def change(
-        self, statement: Audited, values: Mapping[str, Any], details: Mapping[str, Any]
+        self, statement: AuditedStatement, values: Mapping[str, Any], details: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Run a statement if the actor still may, and return the facts of what it changed.
 
@@ -79,7 +79,7 @@ class AuditedTransaction:
         return await self.record(statement, values, details)
 
     async def record(
-        self, statement: Audited, values: Mapping[str, Any], details: Mapping[str, Any]
+        self, statement: AuditedStatement, values: Mapping[str, Any], details: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Run a statement without a check of the actor.
 
@@ -88,10 +88,10 @@ class AuditedTransaction:
         row = (await self.record_all(statement, values, details)).one_or_none()
         if row is None:
             raise NotFound
-        return shown(read_row(statement.facts, row))
+        return facts_by_name(read_row(statement.facts, row))
 
     async def record_all(
-        self, statement: Audited, values: Mapping[str, Any], details: Mapping[str, Any]
+        self, statement: AuditedStatement, values: Mapping[str, Any], details: Mapping[str, Any]
     ) -> Rows:
         """Run a statement that may change several rows, or none: a line for each of them."""
         written = {
@@ -154,7 +154,7 @@ class AuditedStore:
 
     async def _change(
         self,
-        statement: Audited,
+        statement: AuditedStatement,
         values: Mapping[str, Any],
         details: Mapping[str, Any],
         actor: Actor,
@@ -176,7 +176,7 @@ class AuditedStore:
         return row
 
 
-def shown(facts: SQLModel) -> dict[str, Any]:
+def facts_by_name(facts: SQLModel) -> dict[str, Any]:
     """Return facts by name, their organization by that name."""
     content = facts.model_dump()
     if "partner_id" in content:
@@ -238,5 +238,5 @@ class Listing(NamedTuple):
             rows, [(total,)] = await connection.ask(
                 (statement, {**values, **bounds}), (self.total, values)
             )
-        listed = [shown(read_row(self.facts, row)) for row in rows]
+        listed = [facts_by_name(read_row(self.facts, row)) for row in rows]
         return Part(listed[: window.limit], int(total), has_more=len(listed) > window.limit)

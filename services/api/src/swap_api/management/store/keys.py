@@ -15,11 +15,11 @@ from sqlmodel import col
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
-    Audited,
+    AuditedStatement,
     AuditedStore,
     AuditedTransaction,
     Listing,
-    audited,
+    audited_statement,
     within_text,
 )
 from swap_api.management.store.models import ApiKeyTable, KeyFacts
@@ -31,7 +31,7 @@ from swap_runtime.postgres.sql import sql
 KEY: Final = names_of(KeyFacts, ApiKeyTable)
 OF_ORGANIZATION: Final = within_text("app.partner_id")
 
-ADD_KEY: Final = audited(
+ADD_KEY: Final = audited_statement(
     KeyFacts,
     "key.added",
     f"""
@@ -59,7 +59,7 @@ FROM api_key JOIN app ON app.id = api_key.app_id WHERE api_key.id = :id AND {OF_
 """)
 
 
-def _key_change(action: str, assignment: str, *, of_open: bool = False) -> Audited:
+def _key_change(action: str, assignment: str, *, of_open: bool = False) -> AuditedStatement:
     """
     :param of_open: whether a key that ended or was revoked stays so.
     """
@@ -72,7 +72,7 @@ FROM app WHERE app.id = api_key.app_id AND api_key.id = :id AND {OF_ORGANIZATION
 {still_open if of_open else ""}
 RETURNING {KEY}, app.partner_id
 """
-    return audited(KeyFacts, action, change)
+    return audited_statement(KeyFacts, action, change)
 
 
 REVOKE_KEY: Final = _key_change("key.revoked", "revoked_at = coalesce(revoked_at, :at)")

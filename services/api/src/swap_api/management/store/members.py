@@ -17,7 +17,7 @@ from swap_api.management.store.auditing import (
     AuditedStore,
     AuditedTransaction,
     Listing,
-    audited,
+    audited_statement,
     within,
     within_text,
 )
@@ -58,7 +58,7 @@ OTHER_OWNERS: Final = sql("""
 SELECT count(*) FROM member
 WHERE partner_id = :partner_id AND removed_at IS NULL AND role = 'owner' AND id <> :id
 """)
-CHANGE_ROLE: Final = audited(
+CHANGE_ROLE: Final = audited_statement(
     MemberFacts,
     "member.role_changed",
     f"""
@@ -66,7 +66,7 @@ UPDATE member SET role = :role WHERE id = :id AND removed_at IS NULL AND role = 
 RETURNING {MEMBER}
 """,
 )
-REMOVE_MEMBER: Final = audited(
+REMOVE_MEMBER: Final = audited_statement(
     MemberFacts,
     "member.removed",
     f"""
@@ -74,7 +74,7 @@ UPDATE member SET removed_at = :at WHERE id = :id AND removed_at IS NULL AND rol
 RETURNING {MEMBER}
 """,
 )
-REVOKE_INVITATIONS_BY: Final = audited(
+REVOKE_INVITATIONS_BY: Final = audited_statement(
     ChangedFacts,
     "invitation.revoked",
     """
@@ -89,7 +89,7 @@ SELECT (SELECT count(*) FROM member WHERE partner_id = :id AND removed_at IS NUL
         WHERE partner_id = :id AND accepted_at IS NULL AND revoked_at IS NULL
           AND expires_at > :now)
 """)
-INVITE: Final = audited(
+INVITE: Final = audited_statement(
     InvitationFacts,
     "invitation.sent",
     f"""
@@ -113,7 +113,7 @@ FIND_INVITATION: Final = statement_of(
         col(InvitationTable.id) == bindparam("id"), within(InvitationTable.partner_id)
     )
 )
-REVOKE_INVITATION: Final = audited(
+REVOKE_INVITATION: Final = audited_statement(
     InvitationFacts,
     "invitation.revoked",
     f"""
@@ -136,7 +136,7 @@ UPDATE invitation SET accepted_at = :now
 WHERE hash = :hash AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > :now
 RETURNING partner_id, name, role
 """)
-ADD_MEMBER: Final = audited(
+ADD_MEMBER: Final = audited_statement(
     MemberFacts,
     "member.joined",
     f"""
@@ -144,7 +144,7 @@ INSERT INTO member (id, partner_id, name, role, created_at)
 VALUES (:id, :partner_id, :name, :role, :at) RETURNING {MEMBER}
 """,
 )
-ADD_TOKEN: Final = audited(
+ADD_TOKEN: Final = audited_statement(
     TokenFacts,
     "token.added",
     f"""
@@ -166,7 +166,7 @@ TOKENS: Final = Listing.of(
     .where(*_OPEN_TOKENS)
     .order_by(col(AccessTokenTable.created_at), col(AccessTokenTable.id)),
 )
-REVOKE_TOKEN: Final = audited(
+REVOKE_TOKEN: Final = audited_statement(
     TokenFacts,
     "token.revoked",
     f"""

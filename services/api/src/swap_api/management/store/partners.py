@@ -14,11 +14,11 @@ from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
-    Audited,
+    AuditedStatement,
     AuditedStore,
     Listing,
-    audited,
-    shown,
+    audited_statement,
+    facts_by_name,
     within,
     within_text,
 )
@@ -39,7 +39,7 @@ ORGANIZATION: Final = names_of(OrganizationFacts, PartnerTable)
 APP: Final = names_of(AppFacts, AppTable)
 OF_ORGANIZATION: Final = within_text("partner_id")
 
-ADD_ORGANIZATION: Final = audited(
+ADD_ORGANIZATION: Final = audited_statement(
     OrganizationFacts,
     "organization.added",
     f"""
@@ -47,7 +47,7 @@ INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)
 RETURNING {ORGANIZATION}, id AS partner_id
 """,
 )
-RENAME_ORGANIZATION: Final = audited(
+RENAME_ORGANIZATION: Final = audited_statement(
     OrganizationFacts,
     "organization.renamed",
     f"""
@@ -67,7 +67,7 @@ OWN_ORGANIZATION: Final = Listing.of(
     OrganizationFacts, _ORGANIZATIONS.where(col(PartnerTable.id) == bindparam("id"))
 )
 
-ADD_APP: Final = audited(
+ADD_APP: Final = audited_statement(
     AppFacts,
     "app.added",
     f"""
@@ -96,9 +96,9 @@ APPS: Final = Listing.of(
 )
 
 
-def _app_change(action: str, assignments: str) -> Audited:
+def _app_change(action: str, assignments: str) -> AuditedStatement:
     change = f"UPDATE app SET {assignments} WHERE id = :id AND {OF_ORGANIZATION} RETURNING {APP}"
-    return audited(AppFacts, action, change)
+    return audited_statement(AppFacts, action, change)
 
 
 CHANGE_SETTINGS: Final = _app_change(
@@ -119,7 +119,7 @@ SET_FRAME_ORIGINS: Final = _app_change(
     "app.frame_origins_set", "frame_origins = CAST(:frame_origins AS text[])"
 )
 # Its action is the one that is noted.
-NOTE: Final = audited(
+NOTE: Final = audited_statement(
     ChangedFacts,
     "",
     "SELECT CAST(:subject_id AS uuid) AS id, CAST(:partner_id AS uuid) AS partner_id",
@@ -165,7 +165,7 @@ class PostgresPartners(AuditedStore):
         :raises NotFound: when there is no such organization.
         """
         row = await self._find(FIND_ORGANIZATION, organization_id, actor)
-        return shown(read_row(OrganizationFacts, row))
+        return facts_by_name(read_row(OrganizationFacts, row))
 
     async def list_organizations(self, actor: Actor, window: Window) -> Part:
         if actor.organization_id is None:
@@ -205,7 +205,7 @@ class PostgresPartners(AuditedStore):
         """
         :raises NotFound: when there is no such app.
         """
-        return shown(read_row(AppFacts, await self._find(FIND_APP, app_id, actor)))
+        return facts_by_name(read_row(AppFacts, await self._find(FIND_APP, app_id, actor)))
 
     async def list_apps(self, organization_id: UUID, window: Window) -> Part:
         return await APPS.part(self._engine, {"partner_id": organization_id}, window)
@@ -279,7 +279,12 @@ class PostgresPartners(AuditedStore):
             await changes.record(NOTE._replace(action=action), values, details)
 
     async def _set(
-        self, change: Audited, app_id: UUID, values: Mapping[str, Any], actor: Actor, at: datetime
+        self,
+        change: AuditedStatement,
+        app_id: UUID,
+        values: Mapping[str, Any],
+        actor: Actor,
+        at: datetime,
     ) -> Row:
         """Set values of an app, which are logged as they are."""
         return await self._change(change, {"id": app_id, **values}, values, actor, at)

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.decide.bounds import Bounds, CountedKind
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.keys import KnownKey, NewKey, PostgresKeys
 from swap_api.management.store.partners import PostgresPartners
@@ -87,7 +87,7 @@ class ManageKeys:
             expires_at=expires_at,
             allowed_origins=allowed_origins,
         )
-        bound = self._bounds.of(Bounded.KEYS, actor)
+        bound = self._bounds.of(CountedKind.KEYS, actor)
         row = await self._keys.add(new, bound=bound, actor=actor, at=self._clock())
         observe.key_issued(new.id, app_id, kind)
         return IssuedKey(text, row)
@@ -106,7 +106,7 @@ class ManageKeys:
         )
         now = self._clock()
         until = now + (OVERLAP if overlap is None else overlap)
-        bound = self._bounds.of(Bounded.KEYS, actor)
+        bound = self._bounds.of(CountedKind.KEYS, actor)
         row = await self._keys.rotate(
             key_id, new, old_until=until, bound=bound, actor=actor, at=now
         )
@@ -139,7 +139,7 @@ class ManageKeys:
 
         :raises ApiRefusal: when there is no such key, or the role is too low.
         """
-        await self._permitted(key_id, actor)
+        await self._find_permitted(key_id, actor)
         row = await self._keys.revoke(key_id, actor, self._clock())
         observe.key_revoked(key_id)
         return row
@@ -152,13 +152,13 @@ class ManageKeys:
             await self._partners.find_app(app_id, actor)
         return await self._keys.list_all(app_id, window)
 
-    async def _permitted(self, key_id: UUID, actor: Actor) -> KnownKey:
+    async def _find_permitted(self, key_id: UUID, actor: Actor) -> KnownKey:
         key = await self._keys.find(key_id, actor, self._clock())
         actor.require_to_work_on(key.environment)
         return key
 
     async def _open(self, key_id: UUID, actor: Actor) -> KnownKey:
-        key = await self._permitted(key_id, actor)
+        key = await self._find_permitted(key_id, actor)
         if not key.is_open:
             raise ApiRefusal(ErrorCode.KEY_CLOSED, "This key is already revoked or expired")
         return key

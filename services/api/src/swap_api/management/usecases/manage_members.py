@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.decide.bounds import Bounds, CountedKind
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.members import NewSecret, PostgresMembers
 from swap_api.management.store.partners import PostgresPartners
@@ -28,7 +28,7 @@ from swap_runtime.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedToken:
     """A token or an invitation, for the only time that it is known."""
 
     token: str
@@ -66,7 +66,9 @@ class ManageMembers:
         await self._partners.find_organization(organization_id, actor)
         return await self._members.list_members(organization_id, window)
 
-    async def invite(self, organization_id: UUID, *, name: str, role: Role, actor: Actor) -> Issued:
+    async def invite(
+        self, organization_id: UUID, *, name: str, role: Role, actor: Actor
+    ) -> IssuedToken:
         """
         :raises ApiRefusal: when there is no such organization, the role is too low, or members and
             those invited are as many as may be.
@@ -80,11 +82,11 @@ class ManageMembers:
             organization_id,
             name=name,
             role=role,
-            bound=self._bounds.of(Bounded.MEMBERS, actor),
+            bound=self._bounds.of(CountedKind.MEMBERS, actor),
             actor=actor,
             at=now,
         )
-        return Issued(text, row)
+        return IssuedToken(text, row)
 
     async def list_invitations(
         self, organization_id: UUID, window: Window, *, actor: Actor
@@ -114,7 +116,7 @@ class ManageMembers:
             raise _invitation_refusal()
         return row
 
-    async def accept(self, invitation: str, *, label: str, request_id: str) -> Issued:
+    async def accept(self, invitation: str, *, label: str, request_id: str) -> IssuedToken:
         """Take an invitation, and return the new member's first token.
 
         :raises ApiRefusal: when it is unknown, taken, revoked or expired, all in the same words.
@@ -133,7 +135,7 @@ class ManageMembers:
         if row is None:
             raise _invitation_refusal()
         observe.member_joined(row["member"]["id"], row["member"]["organization_id"])
-        return Issued(text, row)
+        return IssuedToken(text, row)
 
     async def change_role(self, member_id: UUID, role: Role, *, actor: Actor) -> Row:
         """
@@ -168,7 +170,9 @@ class ManageMembers:
     async def list_tokens(self, window: Window, *, actor: Actor) -> Part:
         return await self._members.list_tokens(_member_of(actor), window, self._clock())
 
-    async def issue_token(self, *, label: str, expires_at: datetime | None, actor: Actor) -> Issued:
+    async def issue_token(
+        self, *, label: str, expires_at: datetime | None, actor: Actor
+    ) -> IssuedToken:
         """
         :raises ApiRefusal: when it would end in the past, or too far in the future, or as many are
             open as may be.
@@ -178,9 +182,9 @@ class ManageMembers:
         if not now < until <= now + TOKEN_TERM_MAX:
             raise Invalid.field("expires_at", f"must lie in the next {TOKEN_TERM_MAX.days} days")
         text, secret = self._secret(TOKEN_PREFIX, until)
-        bound = self._bounds.of(Bounded.TOKENS, actor)
+        bound = self._bounds.of(CountedKind.TOKENS, actor)
         row = await self._members.add_token(secret, label=label, bound=bound, actor=actor, at=now)
-        return Issued(text, row)
+        return IssuedToken(text, row)
 
     async def revoke_token(self, token_id: UUID, *, actor: Actor) -> Row:
         """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.decide.bounds import Bounds, CountedKind
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.keys import Allowances, Environment
@@ -67,7 +67,7 @@ class ManagePartners:
             name=name,
             environment=environment,
             allowances=allowances,
-            bound=self._bounds.of(Bounded.APPS, actor),
+            bound=self._bounds.of(CountedKind.APPS, actor),
             actor=actor,
             at=self._clock(),
         )

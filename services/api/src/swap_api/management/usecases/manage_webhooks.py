@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.decide.bounds import Bounds, CountedKind
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.ports import WebhookEndpoints
 from swap_api.management.store.partners import PostgresPartners
@@ -53,8 +53,8 @@ class ManageWebhooks:
         :raises ApiRefusal: when there is no such app, the role is too low, the app is at its bound
             of endpoints, or the address is not allowed.
         """
-        organization_id = await self._permitted(app_id, actor)
-        bound = self._bounds.of(Bounded.WEBHOOKS, actor)
+        organization_id = await self._permitted_organization(app_id, actor)
+        bound = self._bounds.of(CountedKind.WEBHOOKS, actor)
         added = await self._endpoints.add(app_id, settings, bound=bound)
         await self._note(
             organization_id, "added", UUID(added["id"]), {"app_id": app_id, **settings}, actor
@@ -68,7 +68,7 @@ class ManageWebhooks:
             enable what an operator disabled.
         """
         app_id = await self._app_of(endpoint_id)
-        organization_id = await self._permitted(app_id, actor)
+        organization_id = await self._permitted_organization(app_id, actor)
         who = {"by": OPERATOR if actor.is_operator else OWNER} if what in SWITCHES else {}
         done = await self._endpoints.order(endpoint_id, what, {**details, **who})
         await self._note(organization_id, what, endpoint_id, {"app_id": app_id, **details}, actor)
@@ -116,13 +116,13 @@ class ManageWebhooks:
             low.
         """
         app_id = await self._app_of(endpoint_id)
-        organization_id = await self._permitted(app_id, actor)
+        organization_id = await self._permitted_organization(app_id, actor)
         replayed = await self._endpoints.replay(endpoint_id, message_id)
         details = {"app_id": app_id, "message_id": message_id}
         await self._note(organization_id, "replay", endpoint_id, details, actor)
         return replayed
 
-    async def _permitted(self, app_id: UUID, actor: Actor) -> UUID:
+    async def _permitted_organization(self, app_id: UUID, actor: Actor) -> UUID:
         app = await self._partners.find_app(app_id, actor)
         actor.require_to_work_on(Environment(app["environment"]))
         organization_id: UUID = app["organization_id"]

@@ -40,11 +40,11 @@ class JsonPayRendering:
     def __init__(self, rendering: JsonRendering) -> None:
         self._rendering = rendering
 
-    def prepared(
+    def prepare(
         self, stored: StoredSwap, heads: Mapping[str, int], *, next_action: bytes
     ) -> dict[str, Any]:
         """Return the whole answer, which `pay_swap` chooses members of."""
-        document = self._rendering.prepared(
+        document = self._rendering.prepare(
             stored, heads, with_actions=False, next_action=next_action
         )
         answer: dict[str, Any] = orjson.loads(document)

@@ -19,7 +19,7 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import NO_STORE, JsonResponse, enveloped
+from swap_api.http.responses import NO_STORE, JsonResponse, data_response
 from swap_api.model.refusals import NotFound
 from swap_api.pay_links.usecases.make_link import MakeLink
 from swap_api.pay_links.usecases.open_link import LinkHolder, OpenLink
@@ -48,7 +48,7 @@ class PayEndpoints:
 
     async def link(self, request: Request, context: Context) -> Response:
         query = parse_query(LinkParameters, request.query)
-        return enveloped(
+        return data_response(
             await self._make_link(
                 context.caller,
                 swap_id_of(request),

@@ -58,7 +58,7 @@ class ReadSwapForPayer:
             self._frame_origins.of_app(stored.app_id),
         )
         heads = await self._heads.current() if stored.rendered.gaps else {}
-        read = self._rendering.prepared(stored, heads, next_action=action)
+        read = self._rendering.prepare(stored, heads, next_action=action)
         # Few swaps are repriced: only they cost this query.
         quotes = await self._history.quotes(swap_id) if is_repriced(read) else ()
         return self._rendering.pay_swap(

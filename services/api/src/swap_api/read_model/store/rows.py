@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from swap_api.model.gasless import GaslessSwap, KnownAuthorization, SignRequest
-from swap_api.read_model.swaps import Gap, Rendered, StoredSwap, SwapRow
+from swap_api.read_model.swaps import Gap, RenderedSwap, StoredSwap, SwapRow
 from swap_contracts.quoting import Quote
 from swap_contracts.swaps import SwapChanged
 from swap_domain.authorization_status import AuthorizationStatus
@@ -116,7 +116,7 @@ def hash_rows(row: SwapRow) -> list[dict[str, object]]:
 
 def to_stored(row: Row) -> StoredSwap:
     gaps = tuple(Gap(*gap) for gap in orjson.loads(row.gaps)) if row.gaps else ()
-    rendered = Rendered(row.document, gaps, row.action, row.step_status)
+    rendered = RenderedSwap(row.document, gaps, row.action, row.step_status)
     return StoredSwap.of(row.app_id, row.expires_at, rendered, to_gasless(row.gasless))
 
 

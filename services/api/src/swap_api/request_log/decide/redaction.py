@@ -32,14 +32,14 @@ def redact(body: bytes, declared: Collection[str]) -> tuple[str | None, bool]:
         return None, False
     if not isinstance(content, dict):
         return None, False
-    shown = {name: _shown(name, value) for name, value in content.items() if name in declared}
+    shown = {name: _redact(name, value) for name, value in content.items() if name in declared}
     if others := len(content) - len(shown):
         shown[OTHERS] = others
     text = json.dumps(shown, ensure_ascii=False)
     return text[:BODY_MAX], len(text) > BODY_MAX
 
 
-def _shown(name: str, value: Any) -> Any:
+def _redact(name: str, value: Any) -> Any:
     if name in SECRET_MEMBERS or isinstance(value, dict | list):
         return REDACTED
     if not isinstance(value, str):

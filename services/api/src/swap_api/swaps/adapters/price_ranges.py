@@ -25,9 +25,9 @@ class PriceRanges:
         self._source = source
         self._usd_e18 = int(answer.source_usd_e18)
 
-    def detailed(self) -> bytes:
+    def render_details(self) -> bytes:
         """Return the items of `GET /detailed_quote`."""
-        return orjson.dumps([self._detailed(one) for one in self._answer.ranges])
+        return orjson.dumps([self._render_range(one) for one in self._answer.ranges])
 
     def rates(self) -> bytes:
         """Return the items of the legacy rate endpoint; its fee is what the least amount pays."""
@@ -42,7 +42,7 @@ class PriceRanges:
             ]
         )
 
-    def _detailed(self, one: PriceRange) -> dict[str, Any]:
+    def _render_range(self, one: PriceRange) -> dict[str, Any]:
         fixed, fixed_usd = self._up(one.fixed_fee_base_units), self._usd(one.fixed_fee_base_units)
         share = one.service_fee_basis_points / BASIS_POINTS_OF_A_PERCENT
         path = [

@@ -90,7 +90,7 @@ class HttpPricing:
         body = None if question is None else question.model_dump_json().encode()
         try:
             with tracing.calling(f"{method} {path}", caller, {"peer.service": "quoter"}) as headers:
-                url, session = self._url + path, self._connected()
+                url, session = self._url + path, self._open_session()
                 async with session.request(method, url, data=body, headers=headers) as response:
                     status, content = response.status, await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -99,12 +99,12 @@ class HttpPricing:
             if status == HTTPStatus.OK:
                 return answer.model_validate_json(content)
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise _refused(Refusal.model_validate_json(content))
+                raise _to_price_refused(Refusal.model_validate_json(content))
         except ValidationError as error:
             raise Unavailable("quoter: an invalid answer") from error
         raise Unavailable(f"quoter: {status}")
 
-    def _connected(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         """Made in the running loop, when it is first needed."""
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=64, keepalive_timeout=60)
@@ -120,10 +120,10 @@ def _outcome(outcome: QuoteOutcome) -> QuoteAnswer | Exception:
     if outcome.answer is not None:
         return outcome.answer
     if outcome.refusal is not None:
-        return _refused(outcome.refusal)
+        return _to_price_refused(outcome.refusal)
     return Unavailable("quoter: neither a quote nor a refusal")
 
 
-def _refused(refusal: Refusal) -> PriceRefused:
+def _to_price_refused(refusal: Refusal) -> PriceRefused:
     limit = refusal.limit_base_units
     return PriceRefused(refusal.code, refusal.message, None if limit is None else int(limit))

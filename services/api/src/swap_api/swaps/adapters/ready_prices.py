@@ -38,5 +38,5 @@ class ReadyPrices(Prices):
             known = cache[key] = cls(quote, catalogue)
         return known
 
-    def _shown(self, members: Fragment) -> Any:
+    def _to_answer(self, members: Fragment) -> Any:
         return orjson.Fragment(orjson.dumps(members))

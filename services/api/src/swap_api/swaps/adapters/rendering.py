@@ -18,12 +18,12 @@ from swap_api.model.deposit_actions import (
     deposit_step_status,
     own_address,
 )
-from swap_api.read_model.swaps import Gap, Rendered, StoredSwap, SwapRow
+from swap_api.read_model.swaps import Gap, RenderedSwap, StoredSwap, SwapRow
 from swap_api.swaps.adapters.history_rendering import render_transaction
 from swap_api.swaps.adapters.ready_prices import ReadyPrices
 from swap_api.swaps.decide.history import QuoteRevision
 from swap_api.swaps.decide.orders import ReadAmount
-from swap_api.swaps.decide.reach import Reached
+from swap_api.swaps.decide.reach import ReachedNetwork
 from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
@@ -86,7 +86,7 @@ class JsonRendering:
             if (gap := _gap(known)) is not None:
                 shown["confirmations"] = orjson.Fragment(CONFIRMATIONS)
                 gaps.append(gap)
-        rendered = Rendered(
+        rendered = RenderedSwap(
             orjson.dumps(fragment),
             tuple(gaps),
             self._action(swap, prices, step_status),
@@ -116,7 +116,7 @@ class JsonRendering:
             return None
         return own_address(network, swap.sequence_number)
 
-    def prepared(
+    def prepare(
         self,
         stored: StoredSwap,
         heads: Mapping[str, int],
@@ -144,14 +144,14 @@ class JsonRendering:
         self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str
     ) -> bytes | None:
         """Return how far a swap's transaction is; None where it has no such transaction."""
-        document = self.prepared(stored, heads, with_actions=False)
+        document = self.prepare(stored, heads, with_actions=False)
         found = render_transaction(document, network=network, transaction_id=transaction_id)
         return None if found is None else orjson.dumps(found)
 
-    def quoted(self, quote: Quote) -> bytes:
-        return orjson.dumps(self._quoted(quote))
+    def render_quote(self, quote: Quote) -> bytes:
+        return orjson.dumps(self._quote_members(quote))
 
-    def explained(
+    def render_explanation(
         self, quote: Quote, explanation: QuoterExplanationModel, amount: ReadAmount
     ) -> bytes:
         read = ParsedAmountModel.model_validate(
@@ -164,11 +164,11 @@ class JsonRendering:
             }
         )
         whole = ExplanationModel(**dict(explanation), amount=read)
-        fragment = self._quoted(quote)
+        fragment = self._quote_members(quote)
         fragment["explanation"] = orjson.Fragment(whole.model_dump_json())
         return orjson.dumps(fragment)
 
-    def _quoted(self, quote: Quote) -> dict[str, Any]:
+    def _quote_members(self, quote: Quote) -> dict[str, Any]:
         prices = ReadyPrices.of(quote, self._public)
         return render_quoted(quote, self._public, prices=prices)
 
@@ -205,7 +205,9 @@ class JsonRendering:
             ]
         )
 
-    def reached(self, reached: Sequence[Reached], prices: Mapping[tuple[str, str], int]) -> bytes:
+    def render_reach(
+        self, reached: Sequence[ReachedNetwork], prices: Mapping[tuple[str, str], int]
+    ) -> bytes:
         """Return networks with those of their tokens that were reached, and how."""
         return orjson.dumps(
             [

@@ -101,7 +101,7 @@ class NamedParties:
         }
         return {field: (network, a) if a else None for field, (network, a) in addresses.items()}
 
-    def checked(self, route: Route, rules: AddressRules) -> Self:
+    def with_checksums(self, route: Route, rules: AddressRules) -> Self:
         """Return the addresses in their checksummed form.
 
         :raises AddressRefused: with the field of an address that no swap could have.

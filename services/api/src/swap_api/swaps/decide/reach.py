@@ -40,7 +40,7 @@ class ReachQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedNetwork:
     """A network and its requested tokens, by address."""
 
     network: str
@@ -57,9 +57,9 @@ class Reach:
         """
         self._catalogue = catalogue
         self._deposit_address_networks = deposit_address_networks
-        self._known: dict[tuple[object, ...], Sequence[Reached]] = {}
+        self._known: dict[tuple[object, ...], Sequence[ReachedNetwork]] = {}
 
-    def __call__(self, side: Side, query: ReachQuery) -> Sequence[Reached]:
+    def __call__(self, side: Side, query: ReachQuery) -> Sequence[ReachedNetwork]:
         """
         :raises Invalid: when a token is named without its network.
         :raises LookupError: when the other end is not in the catalogue.
@@ -71,7 +71,7 @@ class Reach:
             if query.via_deposit_address and side is Side.DESTINATION:
                 others = [o for o in others if o.network in self._deposit_address_networks]
             self._known[key] = tuple(self._all(side, others, query))
-        return tuple(self._shown(self._known[key], query))
+        return tuple(self._select(self._known[key], query))
 
     def _others(self, side: Side, query: ReachQuery) -> Sequence[Token]:
         """Return what may stand at the other end."""
@@ -89,7 +89,9 @@ class Reach:
             raise LookupError(query.token)
         return [token]
 
-    def _all(self, side: Side, others: Sequence[Token], query: ReachQuery) -> Iterator[Reached]:
+    def _all(
+        self, side: Side, others: Sequence[Token], query: ReachQuery
+    ) -> Iterator[ReachedNetwork]:
         for network in self._catalogue.networks.values():
             is_closed = (
                 query.via_deposit_address
@@ -98,7 +100,7 @@ class Reach:
             )
             reachable = () if is_closed else others
             tokens = [(t.address, self._status(side, t, reachable)) for t in network.tokens]
-            yield Reached(network.name, tuple(tokens))
+            yield ReachedNetwork(network.name, tuple(tokens))
 
     def _status(self, side: Side, token: Token, others: Sequence[Token]) -> TokenStatus:
         """Return the best that any of the others makes of it."""
@@ -112,11 +114,13 @@ class Reach:
                 best = TokenStatus.INACTIVE
         return best
 
-    def _shown(self, known: Sequence[Reached], query: ReachQuery) -> Iterator[Reached]:
+    def _select(
+        self, known: Sequence[ReachedNetwork], query: ReachQuery
+    ) -> Iterator[ReachedNetwork]:
         for one in known:
             kind = self._catalogue.network(one.network).type
             if query.network_types and kind not in query.network_types:
                 continue
             tokens = tuple(pair for pair in one.tokens if pair[1] in query.statuses)
             if tokens:
-                yield Reached(one.network, tokens)
+                yield ReachedNetwork(one.network, tokens)

@@ -17,7 +17,7 @@ from swap_api.http.parameters import (
     parse_query,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import data_response
 from swap_api.model.refusals import Invalid
 from swap_api.swaps.decide.reach import ReachQuery, Side, TokenStatus
 from swap_api.swaps.usecases.list_networks import ListNetworks
@@ -44,13 +44,13 @@ class CatalogueEndpoints:
         self._report_status = report_status
 
     async def status(self, request: Request, context: Context) -> Response:
-        return enveloped(await self._report_status(context.caller))
+        return data_response(await self._report_status(context.caller))
 
     async def public_status(self, request: Request, context: Context) -> Response:
         """Answer without a key: without the data of providers and their caps."""
         networks = orjson.loads(await self._report_status(context.caller))["networks"]
         shown = [{name: one[name] for name in PUBLIC} for one in networks]
-        return enveloped(orjson.dumps({"networks": shown}))
+        return data_response(orjson.dumps({"networks": shown}))
 
     async def networks(self, request: Request, context: Context) -> Response:
         parameters = parse_query(NetworksParameters, request.query)
@@ -58,24 +58,24 @@ class CatalogueEndpoints:
 
     async def sources(self, request: Request, context: Context) -> Response:
         parameters = parse_query(SourcesParameters, request.query)
-        wanted = _wanted(parameters, parameters.destination_network, parameters.destination_token)
-        return enveloped(self._list_reachable(context.caller, Side.SOURCE, wanted))
+        wanted = _to_query(parameters, parameters.destination_network, parameters.destination_token)
+        return data_response(self._list_reachable(context.caller, Side.SOURCE, wanted))
 
     async def destinations(self, request: Request, context: Context) -> Response:
         parameters = parse_query(DestinationsParameters, request.query)
-        wanted = _wanted(parameters, parameters.source_network, parameters.source_token)
-        return enveloped(self._list_reachable(context.caller, Side.DESTINATION, wanted))
+        wanted = _to_query(parameters, parameters.source_network, parameters.source_token)
+        return data_response(self._list_reachable(context.caller, Side.DESTINATION, wanted))
 
     async def source_exchanges(self, request: Request, context: Context) -> Response:
         """Answer with none: no catalogue names exchanges."""
-        return enveloped(NONE)
+        return data_response(NONE)
 
     async def withdrawal_networks(self, request: Request, context: Context) -> Response:
         """Answer with none, as there are no exchanges."""
-        return enveloped(NONE)
+        return data_response(NONE)
 
 
-def _wanted(parameters: ReachParameters, network: str | None, token: str | None) -> ReachQuery:
+def _to_query(parameters: ReachParameters, network: str | None, token: str | None) -> ReachQuery:
     statuses = {TokenStatus.ACTIVE}
     if parameters.include_unavailable:
         statuses.add(TokenStatus.INACTIVE)

@@ -16,7 +16,7 @@ from swap_api.http.parameters import (
     parse_query,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import data_response
 from swap_api.model.keys import Scope
 from swap_api.swaps.decide.orders import Funding, NamedParties, PriceQuery, RouteQuery
 from swap_api.swaps.http.swaps import price_query
@@ -47,15 +47,17 @@ class PricingEndpoints:
             context.caller.require(Scope.SECRET)
         named = NamedParties(parameters.destination_address, parameters.source_address)
         query, caller = price_query(parameters), context.caller
-        return enveloped(await self._read_quote(caller, query, named, explain=parameters.explain))
+        return data_response(
+            await self._read_quote(caller, query, named, explain=parameters.explain)
+        )
 
     async def limits(self, request: Request, context: Context) -> Response:
         query = price_query(parse_query(PriceParameters, request.query))
-        return enveloped(await self._read_limits(context.caller, query))
+        return data_response(await self._read_limits(context.caller, query))
 
     async def detailed_quote(self, request: Request, context: Context) -> Response:
         query = price_query(parse_query(PriceParameters, request.query))
-        return enveloped(await self._read_ranges(context.caller, query))
+        return data_response(await self._read_ranges(context.caller, query))
 
     async def rates(self, request: Request, context: Context) -> Response:
         body, _ = parse_body(RateBody, await request.json_object())
@@ -66,11 +68,11 @@ class PricingEndpoints:
             body.destination_asset or body.source_asset,
         )
         query = PriceQuery(route, Funding(), refuel=body.refuel, amount=None, slippage=None)
-        return enveloped(await self._read_ranges.rates(context.caller, query))
+        return data_response(await self._read_ranges.rates(context.caller, query))
 
     async def errors(self, request: Request, context: Context) -> Response:
-        return enveloped(self._errors)
+        return data_response(self._errors)
 
     async def health(self, request: Request, context: Context) -> Response:
         """Answer from the process alone; /readyz checks its dependencies."""
-        return enveloped(WELL)
+        return data_response(WELL)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.idempotent_requests import body_hash, idempotency_key
-from swap_api.http.paging import paged
+from swap_api.http.paging import page_response
 from swap_api.http.parameters import (
     AliasParameters,
     FilterParameters,
@@ -29,14 +29,14 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import LIVE, EventStreamResponse, JsonResponse, enveloped
+from swap_api.http.responses import LIVE, EventStreamResponse, JsonResponse, data_response
 from swap_api.model.keys import forbidden
 from swap_api.model.listing import SwapFilter, to_statuses
 from swap_api.model.refusals import Invalid, NotFound
 from swap_api.swaps.decide.orders import Funding, Parties, PriceQuery, RouteQuery, SwapOrder
 from swap_api.swaps.decide.transaction_hashes import is_transaction_hash
 from swap_api.swaps.usecases.create_swap import CreateSwap, Creation
-from swap_api.swaps.usecases.list_swaps import Listed, ListSwaps
+from swap_api.swaps.usecases.list_swaps import ListSwaps, SwapPage
 from swap_api.swaps.usecases.read_swap import ReadSwap
 from swap_api.swaps.usecases.read_swap_states import ReadSwapStates
 from swap_api.swaps.usecases.set_refund_address import SetRefundAddress
@@ -80,7 +80,7 @@ class SwapEndpoints:
             body_hash=body_hash(request.path, content) if key else b"",
         )
         created = await self._create_swap(creation)
-        return enveloped(
+        return data_response(
             created.data, {"idempotent-replayed": "true"} if created.is_replayed else {}
         )
 
@@ -94,7 +94,7 @@ class SwapEndpoints:
             idempotency_key=None,
             body_hash=b"",
         )
-        return enveloped((await self._create_swap(creation)).data)
+        return data_response((await self._create_swap(creation)).data)
 
     async def read(self, request: Request, context: Context) -> Response:
         parameters = parse_query(SwapParameters, request.query)
@@ -110,7 +110,9 @@ class SwapEndpoints:
         swap_id = swap_id_of(request)
         body, _ = parse_body(RefundAddressBody, await request.json_object())
         await self._set_refund_address(context.caller, swap_id, body.refund_address)
-        return enveloped(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
+        return data_response(
+            await self._read_swap.by_id(context.caller, swap_id, with_actions=True)
+        )
 
     async def deposit_speedup(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
@@ -132,7 +134,7 @@ class SwapEndpoints:
 
     async def read_next_action(self, request: Request, context: Context) -> Response:
         parameters = parse_query(StepsParameters, request.query)
-        return enveloped(
+        return data_response(
             await self._read_swap.with_next_action(
                 context.caller, swap_id_of(request), parameters.source_address
             )
@@ -140,7 +142,7 @@ class SwapEndpoints:
 
     async def deposit_steps(self, request: Request, context: Context) -> Response:
         parameters = parse_query(StepsParameters, request.query)
-        return enveloped(
+        return data_response(
             await self._read_swap.deposit_steps(
                 context.caller, swap_id_of(request), parameters.source_address
             )
@@ -151,7 +153,7 @@ class SwapEndpoints:
         wanted = self._filter(parameters, parameters.address, context)
         if context.caller.is_publishable and not wanted.addresses:
             raise forbidden("A publishable key lists swaps by address only; send an address")
-        return _listed(await self._list_swaps(wanted), wanted, request)
+        return _list_response(await self._list_swaps(wanted), wanted, request)
 
     async def list_after(self, request: Request, context: Context) -> Response:
         """Answer the list of members, which may begin after a swap."""
@@ -159,7 +161,7 @@ class SwapEndpoints:
         wanted = self._filter(
             parameters, parameters.address, context, starting_after=parameters.starting_after
         )
-        return _listed(await self._list_swaps(wanted), wanted, request)
+        return _list_response(await self._list_swaps(wanted), wanted, request)
 
     async def list_states(self, request: Request, context: Context) -> Response:
         """Answer the states of the list of members, live on request."""
@@ -168,7 +170,7 @@ class SwapEndpoints:
             parameters, parameters.address, context, starting_after=parameters.starting_after
         )
         if LIVE not in (request.header("accept") or ""):
-            return enveloped(await self._read_swap_states(wanted))
+            return data_response(await self._read_swap_states(wanted))
         last = request.header("last-event-id") or ""
         return EventStreamResponse(self._read_swap_states.follow(wanted, after=last))
 
@@ -177,8 +179,8 @@ class SwapEndpoints:
         parameters = parse_query(AliasParameters, request.query)
         wanted = self._filter(parameters, parameters.addresses, context)
         if not wanted.addresses:
-            return paged(request, EMPTY, page=wanted.page, total=0, has_more=False)
-        return _listed(await self._list_swaps(wanted), wanted, request)
+            return page_response(request, EMPTY, page=wanted.page, total=0, has_more=False)
+        return _list_response(await self._list_swaps(wanted), wanted, request)
 
     def _filter(
         self,
@@ -235,7 +237,7 @@ def _order(body: SwapBody) -> SwapOrder:
     return SwapOrder(price_query(body), parties, body.reference_id)
 
 
-def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Response:
-    return paged(
+def _list_response(listed: SwapPage, wanted: SwapFilter, request: Request) -> Response:
+    return page_response(
         request, listed.data, page=wanted.page, total=listed.total, has_more=listed.has_more
     )

@@ -62,7 +62,7 @@ class Creation:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedSwap:
     data: bytes
     is_replayed: bool
 
@@ -109,26 +109,30 @@ class CreateSwap:
         self._new_id = new_id
         self._new_sequence_number = new_sequence_number
 
-    async def __call__(self, creation: Creation) -> Created:
+    async def __call__(self, creation: Creation) -> CreatedSwap:
         """
         :raises ApiRefusal: when the swap is not offered like that, or may not be created now.
         """
-        route, parties = self._checked(creation)
+        route, parties = self._check(creation)
         if creation.idempotency_key is None:
-            return Created(await self._create(creation, route, parties, None), is_replayed=False)
+            return CreatedSwap(
+                await self._create(creation, route, parties, None), is_replayed=False
+            )
         owner = idempotency_owner(creation.caller, creation.client or "")
         claim = Claim(owner, creation.idempotency_key, creation.body_hash, self._new_id())
         replay = await self._idempotency.claim(claim)
         if replay is not None:
             observe.answer_replayed()
-            return Created(replay.answer, is_replayed=True)
+            return CreatedSwap(replay.answer, is_replayed=True)
         try:
-            return Created(await self._create(creation, route, parties, claim), is_replayed=False)
+            return CreatedSwap(
+                await self._create(creation, route, parties, claim), is_replayed=False
+            )
         except (ApiRefusal, Unavailable):
             await self._idempotency.release(claim)
             raise
 
-    def _checked(self, creation: Creation) -> tuple[Route, Parties]:
+    def _check(self, creation: Creation) -> tuple[Route, Parties]:
         """Refuse what can be refused without I/O, before anything is counted or claimed."""
         query = creation.order.price
         route = self._find_route(creation.caller.environment, query.route)
@@ -136,7 +140,7 @@ class CreateSwap:
         if not query.is_open:
             query.amounts(route)
         query.slippage_ppm()
-        return route, creation.order.parties.checked(route, self._addresses)
+        return route, creation.order.parties.with_checksums(route, self._addresses)
 
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
@@ -232,7 +236,7 @@ class CreateSwap:
             row=row,
             outgoing=outgoing,
             claim=claim,
-            answer=self._rendering.prepared(
+            answer=self._rendering.prepare(
                 stored, {}, next_action=self._deposit.missing(stored, wallet)
             ),
             sign_request=None if draft is None else draft.request,

@@ -128,11 +128,13 @@ class FetchPrice:
             metadata["AmountLimit"] = self._rendering.amount(
                 limit, route.source, is_minimum=is_minimum
             )
-            message = f"{message}: {LIMITS[code]} {_shown(limit, route, is_minimum=is_minimum)}"
+            message = (
+                f"{message}: {LIMITS[code]} {_limit_text(limit, route, is_minimum=is_minimum)}"
+            )
         return ApiRefusal(code, message, metadata=metadata)
 
 
-def _shown(base_units: int, route: Route, *, is_minimum: bool) -> str:
+def _limit_text(base_units: int, route: Route, *, is_minimum: bool) -> str:
     """Return a limit as text in the source token, rounded to its inner side."""
     token = route.source
     unit = 10 ** (token.decimals - token.precision)

@@ -33,7 +33,7 @@ class ListReachable:
             reached = self._reach(side, query)
         except LookupError:
             raise self._refusal(side, query) from None
-        return self._rendering.reached(reached, self._prices.current)
+        return self._rendering.render_reach(reached, self._prices.current)
 
     def _refusal(self, side: Side, query: ReachQuery) -> ApiRefusal:
         if query.network is None or self._catalogue.find_network(query.network) is not None:

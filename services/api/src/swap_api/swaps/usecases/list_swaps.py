@@ -9,7 +9,7 @@ from swap_api.swaps.adapters.rendering import JsonRendering
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SwapPage:
     data: bytes
     total: int
     has_more: bool
@@ -23,8 +23,8 @@ class ListSwaps:
         self._heads = heads
         self._rendering = rendering
 
-    async def __call__(self, wanted: SwapFilter) -> Listed:
+    async def __call__(self, wanted: SwapFilter) -> SwapPage:
         page = await self._swaps.list_page(wanted)
         heads = await self._heads.current() if any(s.rendered.gaps for s in page.swaps) else {}
-        items = (self._rendering.prepared(s, heads, with_actions=False) for s in page.swaps)
-        return Listed(b"[%b]" % b",".join(items), page.total, page.has_more)
+        items = (self._rendering.prepare(s, heads, with_actions=False) for s in page.swaps)
+        return SwapPage(b"[%b]" % b",".join(items), page.total, page.has_more)

@@ -41,11 +41,13 @@ class ReadQuote:
         route = self._find_route(caller.environment, query.route)
         query.funding.check(route.source_network)
         if named is not None:
-            named.checked(route, self._addresses)
+            named.with_checksums(route, self._addresses)
             await self._screen_parties(named.on(route))
         answer = await self._fetch_price.quote(
             route, query, fee=caller.allowances.fee_basis_points, explain=explain
         )
         if answer.explanation is None:
-            return self._rendering.quoted(answer.quote)
-        return self._rendering.explained(answer.quote, answer.explanation, query.read_amount(route))
+            return self._rendering.render_quote(answer.quote)
+        return self._rendering.render_explanation(
+            answer.quote, answer.explanation, query.read_amount(route)
+        )

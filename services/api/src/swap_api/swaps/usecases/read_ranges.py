@@ -22,7 +22,7 @@ class ReadRanges:
         query.check_numbers(route)
         fee = caller.allowances.fee_basis_points
         answer = await self._fetch_price.ranges(route, query, fee=fee)
-        return PriceRanges(answer, route.source).detailed()
+        return PriceRanges(answer, route.source).render_details()
 
     async def rates(self, caller: Caller, query: PriceQuery) -> bytes:
         """

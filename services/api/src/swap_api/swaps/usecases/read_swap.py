@@ -42,7 +42,7 @@ class ReadSwap:
         if with_actions:
             stored = await self._deposit.inline(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
-        return self._rendering.prepared(stored, heads, with_actions=with_actions)
+        return self._rendering.prepare(stored, heads, with_actions=with_actions)
 
     async def by_transaction_hash(
         self, caller: Caller, transaction_hash: str, source_address: str | None = None
@@ -61,7 +61,7 @@ class ReadSwap:
         except Unavailable:
             action = b"null"  # a swap can be read while no node answers
         heads = await self._heads.current() if stored.rendered.gaps else {}
-        return self._rendering.prepared(stored, heads, next_action=action)
+        return self._rendering.prepare(stored, heads, next_action=action)
 
     async def deposit_steps(
         self, caller: Caller, swap_id: UUID, source_address: str | None = None
@@ -84,4 +84,4 @@ class ReadSwap:
         stored = await self._read_caught_up.by_id(caller, swap_id)
         stored, action = await self._deposit.now(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
-        return self._rendering.prepared(stored, heads, with_actions=False, next_action=action)
+        return self._rendering.prepare(stored, heads, with_actions=False, next_action=action)
