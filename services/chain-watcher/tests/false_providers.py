@@ -117,7 +117,7 @@ async def halted_by_false_node(
     world: World, node: FalsifyingReader | None = None, *, blocks: int = 9
 ) -> None:
     """Publish a node's invented movements, and have the second look halt the network."""
-    async with world.followed(node or false_reader(world)):
+    async with world.follow(node or false_reader(world)):
         world.chain.mine(blocks)
         await world.is_at_head()
     await world.second_look(correct_reader(world))()

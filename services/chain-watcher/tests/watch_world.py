@@ -65,7 +65,7 @@ SHORT_TIMINGS = FollowTimings(
 )
 
 
-async def checked() -> None:
+async def pass_check() -> None:
     """A chain check that always passes."""
 
 
@@ -82,7 +82,7 @@ class World:
         self._ticks = 0
         self.policy = a_policy()
         self.count_schedule = CountSchedule(old_every=timedelta(days=36_500))
-        self.check_chain: Callable[[], Awaitable[None]] = checked
+        self.check_chain: Callable[[], Awaitable[None]] = pass_check
         self.chain = self.a_chain()
         self.explains_rises = False  # an additional message for each rise of coins
 
@@ -179,13 +179,13 @@ class World:
         counted = observe.INTERRUPTIONS.labels(NETWORK)._value
         enough = counted.get() + times
 
-        async def interrupted() -> bool:
+        async def has_interrupted() -> bool:
             return bool(counted.get() >= enough)
 
-        await until(interrupted)
+        await until(has_interrupted)
 
     @asynccontextmanager
-    async def followed(
+    async def follow(
         self, reader: FakeReader | None = None, *, timings: FollowTimings = SHORT_TIMINGS
     ) -> AsyncIterator[None]:
         """Follow in the background, as one process does, until the block is left."""
@@ -308,10 +308,10 @@ class World:
         return watch is not None and watch.cursor == self.chain.blocks[-1]
 
     async def is_halted(self) -> str:
-        async def halted() -> bool:
+        async def has_halt() -> bool:
             return await self.watches.find_halt(NETWORK) is not None
 
-        await until(halted)
+        await until(has_halt)
         halt = await self.watches.find_halt(NETWORK)
         assert halt is not None
         return halt.reason

@@ -180,7 +180,7 @@ class NetworkParts:
         deny_rises = DenyRises(
             self.work, self.watches, self.chain.verifying_reader, clock=self.service.clock
         )
-        addresses = self._followed(self.chain.verified_watched)
+        addresses = self._followed_addresses(self.chain.verified_watched)
         if self.policy.has_second_provider:
             self._verify(deny_rises, addresses)
         checks = open_watch.check_final, run_second_look.check, deny_rises.check
@@ -257,7 +257,7 @@ class NetworkParts:
             self.work,
             PostgresTargets(self.service.engine),
             self.chain.reader,
-            addresses=self._followed(self.chain.watched),
+            addresses=self._followed_addresses(self.chain.watched),
             policy=self.policy,
             clock=self.service.clock,
         )
@@ -274,7 +274,7 @@ class NetworkParts:
             policy=self.policy,
             clock=self.service.clock,
             blocks_max=self.group.second_look_blocks_max,
-            addresses=self._followed(self.chain.second_watched),
+            addresses=self._followed_addresses(self.chain.second_watched),
         )
 
         async def look(beat: Beat, _: Lease) -> None:
@@ -306,7 +306,7 @@ class NetworkParts:
 
         self.service.lead(f"verify:{self.network.name}", verify)
 
-    def _followed(self, watched: set[str]) -> FollowedAddresses:
+    def _followed_addresses(self, watched: set[str]) -> FollowedAddresses:
         return FollowedAddresses(PostgresTargets(self.service.engine), self.network.name, watched)
 
 

@@ -137,7 +137,7 @@ def watch_advanced(step: Step, *, at: datetime) -> None:
     CURSOR_NUMBER.labels(network).set(step.after.cursor.number)
     FINALIZED_NUMBER.labels(network).set(step.after.finalized_number)
     if step.orphaned_blocks:
-        _reorged(step)
+        _blocks_reverted(step)
     movements_stored(step, at=at)
 
 
@@ -151,7 +151,7 @@ def movements_stored(step: Step, *, at: datetime) -> None:
         PUBLISHED.labels(network, kind.value, state.value).inc(number)
     for tracked in step.publications:
         if tracked.movement.quarantine is not None and tracked.state is State.SEEN:
-            _quarantined(tracked.movement, tracked.movement.quarantine)
+            _deposit_quarantined(tracked.movement, tracked.movement.quarantine)
     # Each block once; the trace of one of its movements is the exemplar.
     seen = {one.movement.block.time: one.movement.id for one in step.new_movements}
     for time, movement_id in seen.items():
@@ -159,7 +159,7 @@ def movements_stored(step: Step, *, at: datetime) -> None:
         DETECTION_DELAY.labels(network).observe(seconds, tracing.exemplar(movement_id))
 
 
-def _quarantined(movement: Movement, reason: Quarantine) -> None:
+def _deposit_quarantined(movement: Movement, reason: Quarantine) -> None:
     QUARANTINED.labels(movement.network, reason.value).inc()
     log.warning(
         "deposit quarantined",
@@ -170,7 +170,7 @@ def _quarantined(movement: Movement, reason: Quarantine) -> None:
     )
 
 
-def _reorged(step: Step) -> None:
+def _blocks_reverted(step: Step) -> None:
     network = step.after.network
     REORG_DEPTH.labels(network).observe(len(step.orphaned_blocks))
     log.warning(

@@ -76,7 +76,7 @@ async def published_states(world: World) -> list[tuple[str, str]]:
 
 async def publish_false_coins(world: World, false_reader: ReaderWithExtraCoins) -> str:
     """Publish invented coins in a final block that was read twice."""
-    async with world.followed(false_reader):
+    async with world.follow(false_reader):
         world.chain.mine()
         address = await world.assigns(7)
         await world.has_activated()
@@ -97,7 +97,7 @@ async def follow_until_confirmed(world: World, base_units: int) -> None:
     async def is_confirmed() -> bool:
         return (str(base_units), "confirmed") in await published_states(world)
 
-    async with world.followed(correct_reader(world)):
+    async with world.follow(correct_reader(world)):
         world.chain.mine(2)
         await world.is_at_head()
         await world.verifying(correct_reader(world))()
@@ -137,7 +137,7 @@ async def test_coins_after_the_rise_are_credited_when_it_is_reverted(
     false_reader = reader_with_extra_coins(world)
     address = await publish_false_coins(world, false_reader)
     await world.sends_coins(address, REAL)
-    async with world.followed(false_reader):
+    async with world.follow(false_reader):
         world.chain.mine()  # not final
         await world.is_at_head()
     assert await published_states(world) == [(str(LARGE), "seen"), (str(REAL), "seen")]
@@ -199,7 +199,7 @@ async def test_denial_by_one_answering_provider_does_not_halt(world: World) -> N
 
 
 async def test_rise_that_two_providers_report_is_not_denied_by_a_third(world: World) -> None:
-    async with world.followed(correct_reader(world, FIRST)):
+    async with world.follow(correct_reader(world, FIRST)):
         world.chain.mine()
         address = await world.assigns(7)
         await world.has_activated()
@@ -247,7 +247,7 @@ async def test_a_rise_that_is_verified_meanwhile_is_not_reverted(world: World) -
 
 
 async def test_a_rise_in_a_block_that_is_not_final_is_not_denied(world: World) -> None:
-    async with world.followed(reader_with_extra_coins(world)):
+    async with world.follow(reader_with_extra_coins(world)):
         world.chain.mine()
         await world.assigns(7)
         await world.has_activated()
@@ -266,7 +266,7 @@ async def test_every_rise_of_a_block_is_checked_when_a_part_holds_fewer(
 ) -> None:
     monkeypatch.setattr(deny_rises, "BATCH_MAX", 1)
     false_reader = ReaderWithExtraCoinsAt(world.chain, set(), provider=FIRST)
-    async with world.followed(false_reader):
+    async with world.follow(false_reader):
         world.chain.mine()
         addresses = {number: await world.assigns(number) for number in (7, 8)}
         await world.has_activated()

@@ -37,7 +37,7 @@ async def publishes(world: World, address: str, *expected: tuple[str, str, str])
 
 class TestTokens:
     async def test_are_seen_and_confirmed(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(501)
             await world.has_activated()
             await world.sends_tokens(address, 70)
@@ -51,7 +51,7 @@ class TestTokens:
 
     @pytest.mark.fault("W24")
     async def test_w24_sent_before_the_address_was_assigned_are_found(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.sends_tokens(address_of(502), 30)
             world.chain.mine(2)
             await world.sends_tokens(address_of(502), 31)
@@ -69,7 +69,7 @@ class TestTokens:
         assert whole == [(one, s) for s in ("seen", "confirmed") for one in ("30", "31", "32")]
 
     async def test_are_found_while_the_watcher_was_down(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(503)
             await world.has_activated()
             world.chain.mine()
@@ -77,11 +77,11 @@ class TestTokens:
         await world.sends_tokens(address, 9)
         world.chain.mine(3)
 
-        async with world.followed():
+        async with world.follow():
             await publishes(world, address, ("token_transfer", "confirmed", "9"))
 
     async def test_of_unassigned_addresses_are_not_published(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.sends_tokens(address_of(504), 9)
             world.chain.mine(2)
             await world.is_at_head()
@@ -92,7 +92,7 @@ class TestTokens:
 class TestCoins:
     @pytest.mark.fault("W20")
     async def test_w20_are_counted_with_their_block(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(511)
             await world.has_activated()
             await world.sends_coins(address, 900)
@@ -112,7 +112,7 @@ class TestCoins:
     async def test_w24_that_existed_before_the_address_was_assigned_are_found(
         self, world: World
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.sends_coins(address_of(512), 77)
             world.chain.mine(9)
             await world.is_at_head()
@@ -124,7 +124,7 @@ class TestCoins:
     async def test_that_arrive_with_a_sweep_of_the_same_amount_are_published(
         self, world: World
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(513)
             await world.has_activated()
             await world.sends_coins(address, 40)
@@ -141,7 +141,7 @@ class TestCoins:
         assert len(ids) == 2
 
     async def test_mined_again_after_a_reorg_are_the_same_deposit(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(514)
             await world.has_activated()
             one = await world.sends_coins(address, 10)
@@ -164,7 +164,7 @@ class TestCoins:
         assert len({body["deposit_id"] for body in bodies}) == 2
 
     async def test_that_a_reorg_removes_are_reverted(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(515)
             await world.has_activated()
             await world.sends_coins(address, 10)
@@ -183,7 +183,7 @@ class TestCoins:
         self, world: World
     ) -> None:
         world.count_schedule = CountSchedule(young_max=2, old_every=timedelta(days=36_500))
-        async with world.followed():
+        async with world.follow():
             addresses = [
                 await world.assigns(551 + n, since=NOW + timedelta(seconds=n)) for n in range(4)
             ]
@@ -198,7 +198,7 @@ class TestCoins:
             assert observe.ADDRESSES.labels(NETWORK)._value.get() == 4
 
         world.count_schedule = CountSchedule(young_max=2, old_every=timedelta(days=-1))
-        async with world.followed():
+        async with world.follow():
             world.chain.mine()
             await world.is_at_head()
             assert {b["to_address"] for b in await world.messages()} == set(addresses)
@@ -209,7 +209,7 @@ class TestCoins:
         world.count_schedule = CountSchedule(
             young_for=timedelta(days=-1), old_every=timedelta(days=-1), old_max=1
         )
-        async with world.followed():
+        async with world.follow():
             first, second = await world.assigns(516), await world.assigns(517)
             await world.has_activated()
             for address in (first, second):
@@ -230,7 +230,7 @@ class TestSweeps:
     async def test_w17_are_published_as_sweeps_and_never_as_deposits(
         self, world: World, token: str
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(521)
             await world.has_activated()
             if token == NATIVE:
@@ -256,7 +256,7 @@ class TestSweeps:
     async def test_w24_of_coins_within_their_own_block_hide_none(
         self, world: World, is_hinted: bool
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             if is_hinted:
                 await world.assigns(523)
                 await world.has_activated()
@@ -273,7 +273,7 @@ class TestSweeps:
         assert kinds == {("swept", "40"), ("balance_rose", "40")}
 
     async def test_before_the_address_is_assigned_are_not_deposits(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.sends_tokens(address_of(522), 40)
             await world.sweeps(522, USDC)
             world.chain.mine()
@@ -298,7 +298,7 @@ async def test_a_node_without_a_balance_halts_the_network_instead_of_losing_coin
     async def silent(*_: Any, **__: Any) -> Any:
         raise ChainUnavailable(NETWORK, ["no state"])
 
-    async with world.followed(reader):
+    async with world.follow(reader):
         address = await world.assigns(531)
         await world.has_activated()
         monkeypatch.setattr(reader, "balances", silent)
@@ -326,7 +326,7 @@ class TestCounts:
 
     @pytest.mark.fault("W20")
     async def test_w20_go_up_with_each_block(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(541)
             assert await self.counted(world, address) is None
             await world.has_activated()
@@ -340,7 +340,7 @@ class TestCounts:
     async def test_w20_of_another_address_are_no_count_of_an_uncounted_one(
         self, world: World
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.assigns(542)
             await world.has_activated()
             world.chain.mine()
@@ -352,7 +352,7 @@ class TestCounts:
 
     @pytest.mark.fault("W20")
     async def test_w20_of_an_old_address_are_its_own(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(544)
             await world.has_activated()
             world.chain.mine()
@@ -361,21 +361,21 @@ class TestCounts:
         world.count_schedule = CountSchedule(
             young_for=timedelta(days=-1), old_every=timedelta(days=36_500)
         )
-        async with world.followed():
+        async with world.follow():
             world.chain.mine()
             await world.is_at_head()
             assert await self.counted(world, address) == first
         world.count_schedule = CountSchedule(
             young_for=timedelta(days=-1), old_every=timedelta(days=-1)
         )
-        async with world.followed():
+        async with world.follow():
             world.chain.mine()
             await world.is_at_head()
             assert await self.counted(world, address) == world.chain.blocks[-1].time
 
     @pytest.mark.fault("R5")
     async def test_r5_stop_while_a_part_is_not_published(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(545)
             await world.has_activated()
             one = await world.sends_coins(address, 4)
@@ -388,7 +388,7 @@ class TestCounts:
 
     @pytest.mark.fault("W20")
     async def test_w20_a_rise_of_an_unknown_block_has_its_earliest_time(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             address = await world.assigns(546)
             await world.has_activated()
             world.chain.mine()
@@ -399,7 +399,7 @@ class TestCounts:
             await publishes(world, address, ("balance_rose", "seen", "5"))
         await world.sends_coins(address, 7)
         world.chain.mine(3)
-        async with world.followed():
+        async with world.follow():
             await world.is_at_head()
 
         came_after = {b["base_units"]: b["came_after"] for b in await world.messages()}

@@ -99,7 +99,7 @@ async def _is_taken(world: World) -> bool:
 async def test_the_one_transaction_that_sent_it_is_published_in_a_later_version(
     world: World,
 ) -> None:
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(701)
         await world.has_activated()
         sent = await world.sends_coins(address, 5)
@@ -118,7 +118,7 @@ async def test_the_one_transaction_that_sent_it_is_published_in_a_later_version(
 async def test_rise_of_several_transactions_is_explained_only_by_a_hint(
     world: World,
 ) -> None:
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(702)
         await world.has_activated()
         await world.sends_coins(address, 5)
@@ -138,7 +138,7 @@ async def test_rise_of_several_transactions_is_explained_only_by_a_hint(
 async def test_a_hinted_transaction_that_failed_or_is_earlier_explains_no_rise(
     world: World,
 ) -> None:
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(703)
         await world.has_activated()
         early = await world.sends_coins(address, 2)
@@ -161,7 +161,7 @@ async def test_a_hinted_transaction_that_failed_or_is_earlier_explains_no_rise(
 
 
 async def test_a_transaction_that_is_mined_again_is_found_again(world: World) -> None:
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(704)
         await world.has_activated()
         sent = await world.sends_coins(address, 5)
@@ -175,7 +175,7 @@ async def test_a_transaction_that_is_mined_again_is_found_again(world: World) ->
 
 async def test_transaction_is_published_again_when_its_block_returns(world: World) -> None:
     """The stored state of the rise is the last published one."""
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(707)
         await world.has_activated()
         sent = await world.sends_coins(address, 5)
@@ -201,7 +201,7 @@ async def test_transaction_is_published_again_when_its_block_returns(world: Worl
 async def test_transaction_is_found_in_any_possible_block_of_the_rise(
     world: World, blocks: int
 ) -> None:
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(705)
         await world.has_activated()
         world.chain.mine()
@@ -209,7 +209,7 @@ async def test_transaction_is_found_in_any_possible_block_of_the_rise(
     sent = await world.sends_coins(address, 5)
     world.chain.mine(blocks)
     source = (sent.transaction_hash, USER)
-    async with world.followed():
+    async with world.follow():
         await shows(world, address, ("seen", None, None), ("seen", *source))
 
 
@@ -222,7 +222,7 @@ async def test_a_node_that_shows_no_transactions_delays_no_credit(
         raise ChainUnavailable(NETWORK, ["no blocks"])
 
     monkeypatch.setattr(reader, "transactions_between", silent)
-    async with world.followed(reader):
+    async with world.follow(reader):
         address = await world.assigns(706)
         await world.has_activated()
         await world.sends_coins(address, 5)
@@ -252,7 +252,7 @@ async def test_what_nodes_did_not_show_is_read_again_with_the_next_block(
         raise ChainUnavailable(NETWORK, ["no answer"])
 
     monkeypatch.setattr(reader, method, nothing_at_first)
-    async with world.followed(reader):
+    async with world.follow(reader):
         address = await world.assigns(708)
         await world.has_activated()
         sent = await world.sends_coins(address, 5)
@@ -274,7 +274,7 @@ async def test_rise_whose_blocks_are_not_known_does_not_delay_the_others(
         return await between(first=first, last=last)
 
     monkeypatch.setattr(reader, "transactions_between", but_for_the_newest)
-    async with world.followed(reader):
+    async with world.follow(reader):
         older, newer = [await world.assigns(number) for number in (710, 711)]
         await world.has_activated()
         sent = await world.sends_coins(older, 5)
@@ -299,7 +299,7 @@ async def test_hinted_part_is_no_source_while_the_whole_one_may_be_found(
         return await between(first=first, last=last)
 
     monkeypatch.setattr(reader, "transactions_between", later)
-    async with world.followed(reader):
+    async with world.follow(reader):
         address = await world.assigns(713)
         await world.has_activated()
         await world.sends_coins(address, 5)
@@ -315,7 +315,7 @@ async def test_hinted_part_is_no_source_while_the_whole_one_may_be_found(
 
 
 async def test_failed_hint_does_not_hide_the_transaction_that_sent_the_coins(world: World) -> None:
-    async with world.followed():
+    async with world.follow():
         address = await world.assigns(712)
         await world.has_activated()
         failed = await sends_as(world, POOR, address, 4, funds=0)

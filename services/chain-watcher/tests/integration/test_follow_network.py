@@ -70,7 +70,7 @@ class TestFollowNetwork:
     @pytest.mark.fault("W27")
     async def test_halts_when_two_providers_call_different_blocks_final(self, world: World) -> None:
         before = contradictions()
-        async with world.followed(FinalBlocksOfTwo(world.chain)):
+        async with world.follow(FinalBlocksOfTwo(world.chain)):
             world.chain.mine(9)
 
             reason = await world.is_halted()
@@ -79,7 +79,7 @@ class TestFollowNetwork:
         assert contradictions() == before + 1
 
     async def test_sees_a_deposit_and_confirms_it(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.deposits(7)
             world.chain.mine()
             await world.publishes(("seen", 1))
@@ -91,19 +91,19 @@ class TestFollowNetwork:
         assert (body["from_address"], body["to_address"]) == (USER, TREASURY)
 
     async def test_continues_where_it_stopped(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(3)
             await world.is_at_head()
         await world.deposits(7)
         world.chain.mine(20)
 
-        async with world.followed():
+        async with world.follow():
             await world.publishes(("confirmed", 2))  # never reported as seen before it was final
             await world.is_at_head()
 
     @pytest.mark.fault("W4")
     async def test_w4_finds_a_reorg_of_the_same_height_by_the_hash(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.deposits(7)
             world.chain.mine()
             await world.publishes(("seen", 1))
@@ -113,7 +113,7 @@ class TestFollowNetwork:
 
     @pytest.mark.fault("W6")
     async def test_w6_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             deposit = await world.deposits(7)
             world.chain.mine()
             await world.publishes(("seen", 1))
@@ -122,7 +122,7 @@ class TestFollowNetwork:
             await world.is_at_head()
         world.chain.reorg(3, [(deposit, 2)])
 
-        async with world.followed():
+        async with world.follow():
             await world.publishes(("seen", 1), ("confirmed", 2), ("reverted", 3), ("seen", 4))
             world.chain.mine()
             await world.is_at_head()
@@ -133,7 +133,7 @@ class TestFollowNetwork:
 
     async def test_keeps_the_stored_chain_linked_over_many_reorgs(self, world: World) -> None:
         random = Random(7)
-        async with world.followed():
+        async with world.follow():
             for sequence_number in range(1, 40):
                 await world.deposits(sequence_number)
                 world.chain.mine(random.randint(1, 3))
@@ -172,7 +172,7 @@ class TestFollowNetwork:
     @pytest.mark.fault("W26")
     async def test_waits_for_nodes_that_are_away(self, world: World) -> None:
         world.chain.is_reachable = False
-        async with world.followed():
+        async with world.follow():
             await world.is_interrupted()
             assert await world.watches.load(NETWORK) is None
             world.chain.is_reachable = True
@@ -181,7 +181,7 @@ class TestFollowNetwork:
 
     @pytest.mark.fault("R6")
     async def test_r6_halts_when_what_is_final_changes(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(10)
             await world.is_at_head()
             world.chain.reorg(9)
@@ -191,31 +191,31 @@ class TestFollowNetwork:
         assert observe.HALTED.labels(NETWORK)._value.get() == 1
 
     async def test_halts_when_the_chain_was_recreated(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(10)
             await world.is_at_head()
         world.chain = world.another_chain(blocks=3)
 
-        async with world.followed():
+        async with world.follow():
             assert "was started anew" in await world.is_halted()
 
     async def test_detects_while_it_runs_that_the_chain_was_recreated(self, world: World) -> None:
         reader = FakeReader(world.chain)
-        async with world.followed(reader):
+        async with world.follow(reader):
             world.chain.mine(10)
             await world.is_at_head()
             reader._chain = world.another_chain(blocks=1)
             assert "was started anew" in await world.is_halted()
 
     async def test_waits_for_nodes_that_lag(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(10)
             await world.is_at_head()
         lagging = world.a_chain()
         lagging.mine(2)
         assert lagging.blocks == world.chain.blocks[:3]
 
-        async with world.followed(FakeReader(lagging)):
+        async with world.follow(FakeReader(lagging)):
             await world.is_interrupted()
             assert await world.watches.find_halt(NETWORK) is None
             lagging.mine(9)
@@ -227,37 +227,37 @@ class TestFollowNetwork:
         await world.watches.start(NETWORK, world.chain.blocks[5])  # nothing is stored before it
         loading = ResynchronisingReader(world.chain)
 
-        async with world.followed(loading):
+        async with world.follow(loading):
             await world.is_interrupted()
             assert await world.watches.find_halt(NETWORK) is None
             loading.blocks_shown = None
             await world.is_at_head()
 
     async def test_waits_for_nodes_that_hide_a_block_of_their_past(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(10)
             await world.is_at_head()
         world.chain.mine(1)
         loading = ResynchronisingReader(world.chain)
         loading.blocks_shown, loading.head_shown = 0, 3
 
-        async with world.followed(loading):
+        async with world.follow(loading):
             await world.is_interrupted()
             assert await world.watches.find_halt(NETWORK) is None
 
     async def test_resumes_by_an_operators_order(self, world: World) -> None:
         wrong = world.another_chain(blocks=10)
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(10)
             await world.is_at_head()
-        async with world.followed(FakeReader(wrong)):
+        async with world.follow(FakeReader(wrong)):
             await world.is_halted()
 
         with pytest.raises(RequestRefused, match="would halt again"):
             await world.resuming(FakeReader(wrong))(NETWORK)
         assert await world.watches.find_halt(NETWORK) is not None
         resume_network = world.resuming()
-        async with world.followed():
+        async with world.follow():
             await resume_network(NETWORK)
             world.chain.mine()
             await world.is_at_head()
@@ -267,7 +267,7 @@ class TestFollowNetwork:
 
     @pytest.mark.fault("R6")
     async def test_r6_does_not_resume_while_no_node_answers(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(10)
             await world.is_at_head()
         await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
@@ -283,7 +283,7 @@ class TestFollowNetwork:
             raise ChainMismatch(NETWORK, ["no contract at the Treasury"])
 
         world.check_chain = mismatch
-        async with world.followed():
+        async with world.follow():
             await world.is_interrupted()
             assert await world.watches.load(NETWORK) is None
 
@@ -292,7 +292,7 @@ class TestFollowNetwork:
     ) -> None:
         noticed = asyncio.Event()
         monkeypatch.setattr(observe, "network_still_halted", lambda network: noticed.set())
-        async with world.followed():
+        async with world.follow():
             world.chain.mine()
             await world.is_at_head()
             last = world.chain.blocks[-1]
@@ -330,7 +330,7 @@ class TestTargets:
 
 class TestReportNetworks:
     async def test_reports_the_position_of_each_network(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(8)
             await world.is_at_head()
         world.chain.mine(2)
@@ -345,7 +345,7 @@ class TestReportNetworks:
         assert report.place.finalized_number == 2
 
     async def test_reports_no_lag_behind_a_head_below_the_final_block(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(8)
             await world.is_at_head()
         anew = FakeChain(NETWORK, depository=DEPOSITORY, treasury=TREASURY, decimals={})
@@ -378,6 +378,6 @@ async def test_cancellation_while_a_stream_ends_is_no_other_error(world: World) 
                 await asyncio.sleep(SLOW_SECONDS)
             yield ()
 
-    async with world.followed(SlowToEnd(world.chain)):
+    async with world.follow(SlowToEnd(world.chain)):
         world.hinted.set()
         await is_ending.wait()

@@ -71,7 +71,7 @@ def listening(world: World) -> Iterator[Callable[[], int]]:
 
 class TestHints:
     async def test_make_the_follower_see_at_once_what_it_had_not_seen(self, world: World) -> None:
-        async with world.followed(SilentReader(world.chain)):
+        async with world.follow(SilentReader(world.chain)):
             world.chain.mine()
             await until(lambda: self._has_cursor(world, 1))
             await world.deposits(7)
@@ -86,7 +86,7 @@ class TestHints:
 
     async def test_do_not_hide_that_the_chain_was_recreated(self, world: World) -> None:
         reader, remaining = PausableReader(world.chain), timedelta(milliseconds=5)
-        async with world.followed(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
+        async with world.follow(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
             world.chain.mine(10)
             await world.is_at_head()
             reader._chain, reader.is_paused = world.another_chain(blocks=1), True
@@ -100,7 +100,7 @@ class TestHints:
     async def test_that_are_too_many_cause_reads_at_a_limited_rate(self, world: World) -> None:
         remaining = timedelta(milliseconds=200)
         reader, loop = SilentReader(world.chain), asyncio.get_running_loop()
-        async with world.followed(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
+        async with world.follow(reader, timings=replace(SHORT_TIMINGS, between_hints=remaining)):
             world.chain.mine()
             await until(lambda: self._has_cursor(world, 1))
             began, before = loop.time(), reader.opened
@@ -117,7 +117,7 @@ class TestHints:
     async def test_that_arrive_too_early_cause_the_next_permitted_read(self, world: World) -> None:
         """The rate limit loses no hint: its transaction is seen at the next permitted read."""
         timings = replace(SHORT_TIMINGS, between_hints=timedelta(milliseconds=200))
-        async with world.followed(SilentReader(world.chain), timings=timings):
+        async with world.follow(SilentReader(world.chain), timings=timings):
             world.chain.mine()
             await until(lambda: self._has_cursor(world, 1))
             await world.deposits(7)
@@ -129,7 +129,7 @@ class TestHints:
     async def test_are_limited_without_delaying_blocks(self, world: World) -> None:
         """A follower without hints for an hour still reads every block."""
         timings = replace(SHORT_TIMINGS, between_hints=timedelta(hours=1))
-        async with world.followed(timings=timings):
+        async with world.follow(timings=timings):
             world.hinted.set()
             await world.deposits(7)
             world.chain.mine()
@@ -168,7 +168,7 @@ class TestHints:
             assert pauses == [1, 2, 3, 3]
 
             world.chain.mine()
-            async with world.followed():
+            async with world.follow():
                 await world.publishes(("seen", 1))
             await self._change(world, "UPDATE hint SET due_at = now()")
             await repeat_hints()

@@ -39,7 +39,7 @@ async def stored(world: World, state: str = "canonical") -> list[int]:
 
 async def follow(world: World) -> None:
     """Store the blocks, and read the final ones a second time."""
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(1)
         await world.deposits(1)
         world.chain.mine(BLOCKS - 1)
@@ -80,7 +80,7 @@ async def test_pruning_keeps_young_blocks(world: World) -> None:
 
 
 async def test_pruning_keeps_blocks_without_a_second_look(world: World) -> None:
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(BLOCKS)
         await world.is_at_head()
     before = await stored(world)
@@ -91,7 +91,7 @@ async def test_pruning_keeps_blocks_without_a_second_look(world: World) -> None:
 
 
 async def test_pruning_keeps_blocks_that_a_reorg_removed(world: World) -> None:
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(2)
         await world.is_at_head()
         world.chain.reorg(1)
@@ -105,7 +105,7 @@ async def test_pruning_keeps_blocks_that_a_reorg_removed(world: World) -> None:
 
 
 async def test_pruning_and_the_follower_continue_where_they_ended(world: World) -> None:
-    async with world.followed():
+    async with world.follow():
         for _ in range(3):
             world.chain.mine(BLOCKS)
             await world.is_at_head()
@@ -124,7 +124,7 @@ async def test_a_restarted_follower_finds_its_position(world: World) -> None:
     await follow(world)
     await pruning(world)()
 
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(3)
         await world.is_at_head()
 

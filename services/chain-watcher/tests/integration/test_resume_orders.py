@@ -55,7 +55,7 @@ async def halt(world: World, reason: str, *, minutes: int = 0) -> None:
 
 
 async def test_lifts_the_halt_that_was_shown(world: World, route: OrderRoute) -> None:
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(5)
         await world.is_at_head()
     with pytest.raises(RequestRefused, match="not halted"):
@@ -70,7 +70,7 @@ async def test_lifts_the_halt_that_was_shown(world: World, route: OrderRoute) ->
 
 
 async def test_order_does_not_lift_a_later_halt(world: World, route: OrderRoute) -> None:
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(5)
         await world.is_at_head()
     await halt(world, "a node lied")
@@ -87,7 +87,7 @@ async def test_order_does_not_lift_a_later_halt(world: World, route: OrderRoute)
 
 
 async def test_order_that_names_another_halt_is_refused(world: World, route: OrderRoute) -> None:
-    async with world.followed():
+    async with world.follow():
         world.chain.mine(5)
         await world.is_at_head()
     await halt(world, "a node lied")

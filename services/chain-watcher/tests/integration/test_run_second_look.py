@@ -113,7 +113,7 @@ class TestLookAgain:
         self, world: World
     ) -> None:
         contradicted = contradictions()
-        async with world.followed(InventingReader(world.chain)):
+        async with world.follow(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
 
@@ -129,7 +129,7 @@ class TestLookAgain:
         self, world: World
     ) -> None:
         """Waiting payments would be sent before the next look halts it again."""
-        async with world.followed(InventingReader(world.chain)):
+        async with world.follow(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
         await self.run_second_look(world)()
@@ -143,7 +143,7 @@ class TestLookAgain:
     async def test_r6_shows_others_a_halt_that_lasts_and_one_that_is_over(
         self, world: World
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(9)
             await world.is_at_head()
         await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
@@ -159,7 +159,7 @@ class TestLookAgain:
         assert (began_before, ended_at is None) == (began_at, False)
 
     async def test_asks_the_only_node_twice_before_it_halts(self, world: World) -> None:
-        async with world.followed(InventingReader(world.chain)):
+        async with world.follow(InventingReader(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
         run_second_look = self.run_second_look(world, has_second_provider=False)
@@ -170,7 +170,7 @@ class TestLookAgain:
         assert await world.watches.find_halt(NETWORK) is not None
 
     async def test_accepts_a_single_node_that_finds_its_logs_again(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
@@ -188,7 +188,7 @@ class TestLookAgain:
         self, world: World, is_alone: bool
     ) -> None:
         """With a single node, a changed final block is a reorg, which the follower detects."""
-        async with world.followed():
+        async with world.follow():
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
@@ -208,7 +208,7 @@ class TestLookAgain:
     async def test_w27_halts_when_another_provider_has_another_last_block(
         self, world: World
     ) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(9)
             await world.is_at_head()
 
@@ -223,7 +223,7 @@ class TestLookAgain:
         self, world: World
     ) -> None:
         """Also where no block is left for a second look; and it stays halted meanwhile."""
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(9)
             await world.is_at_head()
         assert await self.run_second_look(world)()
@@ -238,7 +238,7 @@ class TestLookAgain:
     @pytest.mark.fault("W1")
     async def test_w1_never_asks_the_provider_of_the_first_look_again(self, world: World) -> None:
         """Also where only that provider answers: the look is delayed, and an alarm counts it."""
-        async with world.followed(FakeReader(world.chain, provider="liar.example")):
+        async with world.follow(FakeReader(world.chain, provider="liar.example")):
             world.chain.mine(9)
             await world.is_at_head()
         failed = observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get()
@@ -255,10 +255,10 @@ class TestLookAgain:
     @pytest.mark.fault("W1")
     async def test_w1_looks_at_the_blocks_of_one_provider_at_a_time(self, world: World) -> None:
         """After a failover each half is verified by the other provider; none confirms itself."""
-        async with world.followed(FakeReader(world.chain, provider="one.example")):
+        async with world.follow(FakeReader(world.chain, provider="one.example")):
             world.chain.mine(9)
             await world.is_at_head()
-        async with world.followed(FakeReader(world.chain, provider="other.example")):
+        async with world.follow(FakeReader(world.chain, provider="other.example")):
             world.chain.mine(9)
             await world.is_at_head()
         ranges: list[tuple[int, int, frozenset[str]]] = []
@@ -283,7 +283,7 @@ class TestLookAgain:
     @pytest.mark.fault("W1")
     async def test_adds_what_a_node_hid(self, world: World) -> None:
         run_second_look = self.run_second_look(world)
-        async with world.followed(HidingReader(world.chain)):
+        async with world.follow(HidingReader(world.chain)):
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
@@ -304,7 +304,7 @@ class TestLookAgain:
     @pytest.mark.fault("W1")
     async def test_adds_a_hidden_movement_of_a_block_that_returned(self, world: World) -> None:
         """A movement reverted by the reorg is stored in the same block, and not published again."""
-        async with world.followed():
+        async with world.follow():
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
@@ -325,7 +325,7 @@ class TestLookAgain:
         assert [state for state, _ in (seen, confirmed)] == ["seen", "confirmed"]
 
     async def test_adds_no_known_movement(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
@@ -335,7 +335,7 @@ class TestLookAgain:
         assert await world.published_versions() == before
 
     async def test_does_not_read_blocks_that_are_not_final(self, world: World) -> None:
-        async with world.followed(HidingReader(world.chain)):
+        async with world.follow(HidingReader(world.chain)):
             await world.deposits(7)
             world.chain.mine(3)
             await world.is_at_head()
@@ -344,7 +344,7 @@ class TestLookAgain:
             assert await world.published_versions() == []
 
     async def test_ignores_a_node_of_another_chain(self, world: World) -> None:
-        async with world.followed():
+        async with world.follow():
             world.chain.mine(9)
             await world.is_at_head()
 

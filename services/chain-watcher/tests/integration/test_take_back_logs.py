@@ -69,7 +69,7 @@ async def test_logs_that_all_providers_deny_are_reverted_and_the_network_resumes
     assert await world.published_versions() == [("confirmed", 2), ("reverted", 3)]
     assert not await is_halted(world)
     await world.deposits(8)
-    async with world.followed(correct_reader(world)):
+    async with world.follow(correct_reader(world)):
         world.chain.mine(9)
         await world.is_at_head()
     assert (await world.messages())[-1]["sequence_number"] == 8
@@ -90,7 +90,7 @@ async def test_log_that_one_provider_reports_is_not_reverted(world: World) -> No
 
 async def test_a_false_node_reverts_no_real_deposit(world: World) -> None:
     """Neither with honest providers, nor where all of them report it."""
-    async with world.followed(correct_reader(world, FIRST)):
+    async with world.follow(correct_reader(world, FIRST)):
         deposit = await world.deposits(7)
         world.chain.mine(9)
         await world.is_at_head()
@@ -136,7 +136,7 @@ async def test_log_is_not_reverted_with_one_configured_provider(world: World) ->
 
 
 async def test_log_of_a_network_that_is_not_halted_is_not_reverted(world: World) -> None:
-    async with world.followed(false_reader(world)):
+    async with world.follow(false_reader(world)):
         world.chain.mine(9)
         await world.is_at_head()
     before = await world.published_versions()
@@ -192,7 +192,7 @@ async def test_reverted_logs_stay_reverted_when_the_network_halts_again(
     def change(added: BlockAdded) -> BlockAdded:
         return adding(second, at=6)(adding(FALSE_DEPOSIT)(added))
 
-    async with world.followed(false_reader(world, change)):
+    async with world.follow(false_reader(world, change)):
         world.chain.mine(14)
         await world.is_at_head()
     await world.second_look(correct_reader(world))()
@@ -340,7 +340,7 @@ async def follows_until_confirmed(world: World, kind: str) -> None:
         newest = (await world.messages())[-1]
         return (newest["kind"], newest["state"]) == (kind, "confirmed")
 
-    async with world.followed(correct_reader(world)):
+    async with world.follow(correct_reader(world)):
         world.chain.mine(2)
         await world.is_at_head()
         await world.verifying(correct_reader(world, THIRD))()
@@ -358,7 +358,7 @@ async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_cred
     world.chain.mine()
     [added] = await correct_reader(world).movements(first=true_at, last=world.chain.blocks[true_at])
     [real] = [one for one in added.movements if isinstance(one, Deposited)]
-    async with world.followed(false_reader(world, adding(real, at=false_at))):
+    async with world.follow(false_reader(world, adding(real, at=false_at))):
         world.chain.mine(7)
         await world.is_at_head()
         world.chain.mine(9)
@@ -392,7 +392,7 @@ async def test_a_real_deposit_reported_only_in_a_wrong_block_is_credited(
         reported = replace(added, movements=()) if is_true else added
         return adding(real, at=false_at)(reported)
 
-    async with world.followed(false_reader(world, change)):
+    async with world.follow(false_reader(world, change)):
         world.chain.mine(9 - true_at)
         await world.is_at_head()
     await world.second_look(correct_reader(world))()
@@ -411,7 +411,7 @@ async def test_a_sweep_that_is_booked_as_final_is_not_reverted(world: World) -> 
     """Two providers lied. The settler reverses no booked sweep, so the order is refused."""
     sweep = a_sweep("swept")
     confirming = false_reader(world, adding(sweep), provider=THIRD)
-    async with world.followed(false_reader(world, adding(sweep))):
+    async with world.follow(false_reader(world, adding(sweep))):
         world.chain.mine(8)
         await world.is_at_head()
         await world.verifying(confirming)()
@@ -433,7 +433,7 @@ async def test_a_reverted_sweep_no_longer_counts(
 ) -> None:
     """Otherwise more coins would be counted at its address than were received."""
     sweep = a_sweep("swept", token=NATIVE)
-    async with world.followed(false_reader(world, adding(sweep))):
+    async with world.follow(false_reader(world, adding(sweep))):
         world.chain.mine(3)  # not final
         await world.is_at_head()
     await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
@@ -441,7 +441,7 @@ async def test_a_reverted_sweep_no_longer_counts(
     async def swept() -> tuple[int, int]:
         address = sweep.from_address
         async with world.work() as work:
-            [totals] = await work.received(NETWORK, [address])
+            [totals] = await work.find_totals(NETWORK, [address])
             return totals.swept_base_units, (await work.load_swept_coins(NETWORK, [address]))[
                 address
             ]
@@ -459,7 +459,7 @@ async def test_a_reverted_sweep_no_longer_counts(
 
 
 async def test_an_unqueried_log_is_not_denied(world: World) -> None:
-    async with world.followed():
+    async with world.follow():
         world.chain.mine()
         address = await world.assigns(7)
         await world.has_activated()

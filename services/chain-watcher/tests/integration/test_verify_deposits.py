@@ -65,7 +65,7 @@ class TestWithTwoProviders:
     async def test_a_large_deposit_is_confirmed_when_the_second_provider_reports_it(
         self, world: World
     ) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine(3)
             await world.is_at_head()
@@ -76,7 +76,7 @@ class TestWithTwoProviders:
             await world.publishes(("seen", 1), ("confirmed", 2))
 
     async def test_a_small_one_needs_no_second_provider(self, world: World) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE - 1)
             world.chain.mine()
             await world.publishes(("confirmed", 2))
@@ -85,7 +85,7 @@ class TestWithTwoProviders:
     @pytest.mark.fault("W1")
     async def test_a_deposit_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
         """Even in a final block: the second provider lacks it, and the second look halts."""
-        async with world.followed(false_reader(world, adding_large())):
+        async with world.follow(false_reader(world, adding_large())):
             world.chain.mine(9)
             await world.is_at_head()
             await world.verifying(correct_reader(world))()
@@ -101,7 +101,7 @@ class TestWithTwoProviders:
     @pytest.mark.fault("W1")
     async def test_the_node_that_reported_it_does_not_verify_it(self, world: World) -> None:
         false_node = false_reader(world, adding_large())
-        async with world.followed(false_node):
+        async with world.follow(false_node):
             world.chain.mine(3)
             await world.is_at_head()
 
@@ -113,7 +113,7 @@ class TestWithTwoProviders:
 
     @pytest.mark.fault("W1")
     async def test_false_memo_credits_no_other_swap(self, world: World) -> None:
-        async with world.followed(false_reader(world, with_another_memo)):
+        async with world.follow(false_reader(world, with_another_memo)):
             data = encode_transfer_with_memo(world.policy.network.contracts.treasury, LARGE, b"7")
             await world.sends(Call(USDC, 0, data, 10**6))
             world.chain.mine(9)
@@ -132,7 +132,7 @@ class TestWithTwoProviders:
     ) -> None:
         """A movement that only the second look finds has one report, too."""
         false_node = false_reader(world, adding_large(), provider=SECOND)
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             world.chain.mine(9)
             await world.is_at_head()
 
@@ -149,7 +149,7 @@ class TestWithTwoProviders:
     ) -> None:
         """The follower did not see the report, so it reads open movements again."""
         late = false_reader(world, lambda added: replace(added, movements=()))
-        async with world.followed(late):
+        async with world.follow(late):
             await world.deposits(7, LARGE)
             world.chain.mine(9)
             await world.is_at_head()
@@ -166,7 +166,7 @@ class TestWithTwoProviders:
     async def test_a_payout_is_confirmed_when_the_second_provider_reports_it(
         self, world: World
     ) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.pays(99)
             world.chain.mine(9)
             await world.is_at_head()
@@ -178,7 +178,7 @@ class TestWithTwoProviders:
 
     @pytest.mark.fault("W1")
     async def test_a_payout_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
-        async with world.followed(false_reader(world, adding(a_payout("invented")))):
+        async with world.follow(false_reader(world, adding(a_payout("invented")))):
             world.chain.mine(9)
             await world.is_at_head()
             await world.verifying(correct_reader(world))()
@@ -195,7 +195,7 @@ class TestWithTwoProviders:
         self, world: World, false_movement: Movement
     ) -> None:
         """It does not count in the tier's sum or as withheld."""
-        async with world.followed(false_reader(world, adding(false_movement))):
+        async with world.follow(false_reader(world, adding(false_movement))):
             world.chain.mine(9)
             await world.is_at_head()
             await world.verifying(correct_reader(world))()
@@ -207,7 +207,7 @@ class TestWithTwoProviders:
         assert await PostgresTrust(world.engine).list_withheld() == []
 
     async def test_payouts_do_not_count_for_deposits(self, world: World) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.pays(99, LARGE)
             world.chain.mine(9)
             await world.is_at_head()
@@ -224,7 +224,7 @@ class TestWithTwoProviders:
 
         failed = observe.VERIFICATION_FAILURES.labels(NETWORK)._value
         before = failed.get()
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
             await world.publishes(("seen", 1))
@@ -237,14 +237,14 @@ class TestWithTwoProviders:
             await world.publishes(("seen", 1), ("confirmed", 2))
 
     async def test_a_restarted_follower_has_the_verified_blocks(self, world: World) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
             await world.publishes(("seen", 1))
         await world.verifying(correct_reader(world))()
         world.chain.mine()
 
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.publishes(("seen", 1), ("confirmed", 2))
 
     @pytest.mark.fault("W1")
@@ -252,7 +252,7 @@ class TestWithTwoProviders:
         self, world: World
     ) -> None:
         """Also after finality, until a second look has read their block."""
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, HALF)
             world.chain.mine(9)
             await world.is_at_head()
@@ -279,7 +279,7 @@ class TestCoinsAtAddresses:
                 return dict.fromkeys(await super().balances(holdings, at=at), LARGE)
 
         watched: set[str] = set()
-        async with world.followed(ReaderWithExtraCoins(world.chain, watched, provider=FIRST)):
+        async with world.follow(ReaderWithExtraCoins(world.chain, watched, provider=FIRST)):
             world.chain.mine()
             await world.assigns(7)
             await world.has_activated()
@@ -294,7 +294,7 @@ class TestCoinsAtAddresses:
 
     async def test_is_confirmed_by_two_also_after_its_sweep(self, world: World) -> None:
         watched: set[str] = set()
-        async with world.followed(FakeReader(world.chain, watched, provider=FIRST)):
+        async with world.follow(FakeReader(world.chain, watched, provider=FIRST)):
             world.chain.mine()
             address = await world.assigns(7)
             await world.has_activated()
@@ -332,11 +332,11 @@ class TestWithOneProvider:
         trust = PostgresTrust(world.engine)
         report = ReportTrust(trust, [world.policy])
         await report()
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
             await world.publishes(("confirmed", 2))
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(8, 1)
             world.chain.mine(9)
             await world.is_at_head()
@@ -351,7 +351,7 @@ class TestWithOneProvider:
         assert observe.ONE_PROVIDER_USED.labels(NETWORK, USDC)._value.get() == LARGE
 
     async def test_continue_after_the_span_of_the_cap(self, world: World, capped: Policy) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
             await world.publishes(("confirmed", 2))
@@ -370,7 +370,7 @@ class TestWithOneProvider:
     async def test_deposit_removed_by_a_reorg_does_not_count_in_the_sum(
         self, world: World, capped: Policy
     ) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
             await world.publishes(("confirmed", 2))
@@ -381,14 +381,14 @@ class TestWithOneProvider:
             await world.publishes(("confirmed", 2), ("reverted", 3), ("confirmed", 2))
 
     async def test_continue_with_a_second_provider(self, world: World, capped: Policy) -> None:
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.deposits(7, LARGE + 1)
             world.chain.mine(2)
             await world.is_at_head()
             assert await states(world) == ["seen"]
         world.policy = a_policy_of_two()
 
-        async with world.followed(correct_reader(world, FIRST)):
+        async with world.follow(correct_reader(world, FIRST)):
             await world.verifying(correct_reader(world))()
             world.chain.mine()
             await world.publishes(("seen", 1), ("confirmed", 2))

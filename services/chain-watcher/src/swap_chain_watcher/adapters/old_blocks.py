@@ -37,7 +37,7 @@ SELECT (SELECT count(*) FROM old) AS examined, (SELECT count(*) FROM deleted) AS
 """)
 
 
-class Pruned(NamedTuple):
+class PruningRound(NamedTuple):
     """What one round looked at, and how much of it is gone."""
 
     examined: int
@@ -48,7 +48,7 @@ class PostgresOldBlocks:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def prune(self, network: str, *, before: datetime, limit: int) -> Pruned:
+    async def prune(self, network: str, *, before: datetime, limit: int) -> PruningRound:
         """Delete the oldest blocks without movements that were final and read twice before then."""
         values = {"network": network}
         # Behind the lock, so that of two replicas the second begins where the first ended.
@@ -57,4 +57,4 @@ class PostgresOldBlocks:
                 (LOCK_CURSOR, values), (PRUNE_BLOCKS, {**values, "before": before, "limit": limit})
             )
         row = rows.one()
-        return Pruned(int(row.examined), int(row.deleted))
+        return PruningRound(int(row.examined), int(row.deleted))

@@ -28,7 +28,7 @@ class PostgresRises:
         rows = await read_alone(self._engine, statements.RISES_WITHOUT_TRANSACTION, values)
         return [to_tracked(row) for row in rows if row.block_time >= since]
 
-    async def hinted(self, network: str, *, limit: int) -> Sequence[str]:
+    async def find_hinted(self, network: str, *, limit: int) -> Sequence[str]:
         """Return the transactions of hints that no movement has yet."""
         values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:

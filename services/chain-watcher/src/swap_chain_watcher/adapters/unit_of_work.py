@@ -306,7 +306,9 @@ class PostgresWork(ConsumerWork):
         values = {"network": network, "ids": list(ids)}
         return frozenset(await self._connection.scalars(statements.STORED_MOVEMENTS, values))
 
-    async def received(self, network: str, addresses: Collection[str]) -> Sequence[AddressTotals]:
+    async def find_totals(
+        self, network: str, addresses: Collection[str]
+    ) -> Sequence[AddressTotals]:
         """Return what is stored, also by this transaction, of the coins of these addresses."""
         values = {"network": network, "addresses": sorted(addresses)}
         rises, rows = await self._connection.ask(

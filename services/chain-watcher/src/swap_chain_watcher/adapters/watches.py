@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
-from swap_chain_watcher.domain.movements import Movement, Place, TrackedMovement, Unverified
+from swap_chain_watcher.domain.movements import Movement, Place, TrackedMovement, UnverifiedMovement
 from swap_chain_watcher.domain.watch import Halt, HaltMark, UncheckedRange, Watch, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.errors import Unavailable
@@ -90,13 +90,13 @@ class PostgresWatches:
 
     async def list_unverified(
         self, network: str, *, after: Place, limit: int
-    ) -> Sequence[Unverified]:
+    ) -> Sequence[UnverifiedMovement]:
         """Return movements behind a place that need a second provider, oldest first."""
         values = {"network": network, **_behind(after), "limit": limit}
         rows = await read_alone(self._engine, evidence_statements.TO_VERIFY, values)
-        return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
+        return [UnverifiedMovement(to_tracked(row).movement, row.provider) for row in rows]
 
-    async def checked(self, network: str) -> Block | None:
+    async def find_checked_block(self, network: str) -> Block | None:
         """Return the last block up to which final blocks were read twice."""
         rows = await read_alone(self._engine, statements.CHECKED_BLOCK, {"network": network})
         row = rows.one_or_none()

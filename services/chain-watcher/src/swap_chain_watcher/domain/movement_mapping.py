@@ -27,15 +27,15 @@ def to_movement(
         return None  # anyone can make such logs for the price of gas
     match fact:
         case events.Deposited():
-            return _deposited(block, fact, policy)
+            return _to_deposit_movement(block, fact, policy)
         case events.TokenTransfer() | events.NativeReceived():
             return _receipt(block, fact, policy, targets)
         case events.Swept():
-            return _swept(block, fact, policy)
+            return _to_sweep_movement(block, fact, policy)
         case events.Withdrawn():
-            return _withdrawn(block, fact, policy)
+            return _to_withdrawal_movement(block, fact, policy)
         case events.Paid():
-            return _paid(block, fact, policy)
+            return _to_payment_movement(block, fact, policy)
 
 
 def subjects(network: str, chain_events: Iterable[ChainEvent]) -> frozenset[Subject]:
@@ -77,7 +77,7 @@ def _subject(network: str, fact: events.Movement) -> Subject:
             return movement_id(network, fact.id)
 
 
-def _deposited(block: Block, fact: events.Deposited, policy: Policy) -> Movement:
+def _to_deposit_movement(block: Block, fact: events.Deposited, policy: Policy) -> Movement:
     sequence_number = int(fact.swap_key, 16)
     return Movement(
         id=movement_id(policy.network.name, fact.id),
@@ -129,7 +129,7 @@ def _is_own(
     return is_to_treasury and policy.is_own(fact.from_address, targets)
 
 
-def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement | None:
+def _to_sweep_movement(block: Block, fact: events.Swept, policy: Policy) -> Movement | None:
     """Anyone may sweep any token of any address, including one that emits false logs."""
     if policy.quarantine(token=fact.token) is not None:
         return None
@@ -147,7 +147,7 @@ def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement | None:
     )
 
 
-def _withdrawn(block: Block, fact: events.Withdrawn, policy: Policy) -> Movement:
+def _to_withdrawal_movement(block: Block, fact: events.Withdrawn, policy: Policy) -> Movement:
     return Movement(
         id=movement_id(policy.network.name, fact.id),
         network=policy.network.name,
@@ -163,7 +163,7 @@ def _withdrawn(block: Block, fact: events.Withdrawn, policy: Policy) -> Movement
     )
 
 
-def _paid(block: Block, fact: events.Paid, policy: Policy) -> Movement:
+def _to_payment_movement(block: Block, fact: events.Paid, policy: Policy) -> Movement:
     return Movement(
         id=movement_id(policy.network.name, fact.id),
         network=policy.network.name,

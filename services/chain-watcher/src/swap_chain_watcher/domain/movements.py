@@ -16,7 +16,7 @@ NAMESPACE: Final = UUID("6f1d6f0e-6a0b-5d52-9a53-0d0c2b7c1a58")
 
 
 @dataclass(frozen=True, slots=True)
-class Unverified:
+class UnverifiedMovement:
     """A deposit or payout that one provider has reported."""
 
     movement: Movement

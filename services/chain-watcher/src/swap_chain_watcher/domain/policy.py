@@ -52,8 +52,8 @@ class Policy:
         own = [address for address in (contracts.treasury, contracts.depository) if address]
         tokens = {token.address.lower(): token for token in self.network.tokens}
         object.__setattr__(self, "_tokens", tokens)
-        object.__setattr__(self, "_own", _normalised(own))
-        object.__setattr__(self, "_funders", _normalised(self.network.funders))
+        object.__setattr__(self, "_own", _normalise(own))
+        object.__setattr__(self, "_funders", _normalise(self.network.funders))
 
     def quarantine(self, *, token: str, receiver: str | None = None) -> Quarantine | None:
         """Return why the movement can credit nothing, or nothing when it may."""
@@ -144,5 +144,5 @@ class Policy:
         return Depth(max(confirmations, 1), is_finality=False)
 
 
-def _normalised(addresses: Collection[str]) -> frozenset[str]:
+def _normalise(addresses: Collection[str]) -> frozenset[str]:
     return frozenset(address.lower() for address in addresses)

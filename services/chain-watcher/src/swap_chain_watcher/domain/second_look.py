@@ -86,7 +86,7 @@ def decide_missed(
     :raises MovementsDenied: when something is stored and published, and is not there.
     """
     _refuse_other_blocks(network, found, stored)
-    reported = _reported(found, policy, targets)
+    reported = _reported_movements(found, policy, targets)
     verified = _refuse_denials(network, found, stored, policy, watched=watched, reported=reported)
     unverified = dict((evidence or Evidence()).unverified_sums)
     blocks: list[Block] = []
@@ -107,7 +107,7 @@ def decide_missed(
     )
 
 
-def _reported(
+def _reported_movements(
     found: Sequence[BlockAdded], policy: Policy, targets: Collection[str]
 ) -> Mapping[Key, Movement]:
     return {

@@ -61,12 +61,12 @@ def _require_deniable(
     movement = tracked.movement
     if not policy.is_in_log_scope(movement, watched):
         raise TakeBackRefused(
-            f"{_named(movement)} is of a contract, token or address that nodes are not asked "
+            f"{_describe(movement)} is of a contract, token or address that nodes are not asked "
             "about today"
         )
     if tracked.state is State.CONFIRMED and movement.kind in NEVER_TAKEN_BACK_FINAL:
         raise TakeBackRefused(
-            f"{_named(movement)} is confirmed: the settler has booked it as final, and only a "
+            f"{_describe(movement)} is confirmed: the settler has booked it as final, and only a "
             "deposit is taken back then"
         )
 
@@ -104,13 +104,13 @@ def find_taken_back(
             denied.append(tracked)
         elif len(still) < len(reported.reports):
             raise TakeBackRefused(
-                f"{', '.join(still)} still reports {_named(tracked.movement)}: take a node that "
+                f"{', '.join(still)} still reports {_describe(tracked.movement)}: take a node that "
                 "is wrong out of the configuration first"
             )
     if not denied and len(standing) == len(published):
         raise TakeBackRefused(
-            f"every provider reports {_named(published[0].movement)}: it is real, and the network "
-            "is resumed without it"
+            f"every provider reports {_describe(published[0].movement)}: it is real, and the "
+            "network is resumed without it"
         )
     return denied
 
@@ -158,8 +158,8 @@ def decide_reverts(
             continue
         if other.movement.transaction_hash not in ordered:
             raise TakeBackRefused(
-                f"{_named(tracked.movement)} shares its versions with {_named(other.movement)}: "
-                "name that transaction in the order, too"
+                f"{_describe(tracked.movement)} shares its versions with "
+                f"{_describe(other.movement)}: name that transaction in the order, too"
             )
         silent.append(tracked.with_state(State.REVERTED))
     for subject in dict.fromkeys(tracked.movement.subject for tracked in silent):
@@ -205,10 +205,10 @@ def find_replacements(
                 continue
             if count < len(reported.reports):
                 raise TakeBackRefused(
-                    f"providers contradict each other about {_named(movement)}, which is real by "
-                    f"the report of {movement.block.provider}"
+                    f"providers contradict each other about {_describe(movement)}, which is real "
+                    f"by the report of {movement.block.provider}"
                 )
-            found.append(_seen(movement, policy, known, unverified))
+            found.append(_to_tracked(movement, policy, known, unverified))
     return found
 
 
@@ -229,7 +229,7 @@ def _published_reports(reported: ReportedBlock, policy: Policy) -> Mapping[Movem
     return counts
 
 
-def _seen(
+def _to_tracked(
     movement: Movement,
     policy: Policy,
     known: Mapping[Subject, PublishedVersion],
@@ -251,13 +251,14 @@ def _require_all_answered(movement: Movement, reports: Sequence[BlockReport]) ->
     if len(reports) < PROVIDERS_MIN:
         names = ", ".join(report.provider for report in reports)
         raise TakeBackRefused(
-            f"only {names or 'no provider'} is configured: {_named(movement)} is taken back when "
-            "two independent providers deny it"
+            f"only {names or 'no provider'} is configured: {_describe(movement)} is taken back "
+            "when two independent providers deny it"
         )
     for report in reports:
         if report.movements is None:
             raise TakeBackRefused(
-                f"{report.provider} neither reports nor denies {_named(movement)}: {report.failure}"
+                f"{report.provider} neither reports nor denies {_describe(movement)}: "
+                f"{report.failure}"
             )
 
 
@@ -275,7 +276,7 @@ def _reports(
     return False
 
 
-def _named(movement: Movement) -> str:
+def _describe(movement: Movement) -> str:
     return (
         f"the {movement.kind} of transaction {movement.transaction_hash} in block "
         f"{movement.block.number}"

@@ -77,7 +77,7 @@ def add_routes(
         return TAKES_BACK if form.take_back else HALTED
 
     async def networks(_: Request) -> Response:
-        return JSONResponse({"networks": [_shown(one) for one in await report_networks()]})
+        return JSONResponse({"networks": [_to_json(one) for one in await report_networks()]})
 
     async def resume(order: Order) -> Response:
         try:
@@ -102,7 +102,7 @@ def add_routes(
 async def _add_halt(resume_network: ResumeNetwork, order: Order) -> Order:
     """Bind an order that is stored to the halt of now.
 
-    :raises Refused: when the network is not halted, or otherwise than the order names.
+    :raises RequestRefused: when the network is not halted, or otherwise than the order names.
     """
     form = _read(order)
     halt = await resume_network.find_halt(order.target["network"])
@@ -124,7 +124,7 @@ def _read(order: Order) -> Resume:
         raise ValueError(f"{where}: {fault['msg']}") from error
 
 
-def _shown(report: NetworkReport) -> dict[str, object]:
+def _to_json(report: NetworkReport) -> dict[str, object]:
     place = report.place
     halt = place and place.halt
     return {

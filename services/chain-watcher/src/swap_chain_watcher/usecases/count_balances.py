@@ -128,7 +128,7 @@ class CountBalances:
             observe.coins_uncounted(network, block.number, error)
             return None
         balances = {address: held[holding] for address, holding in holdings.items()}
-        changed = self._changed(balances, chain_events)
+        changed = self._changed_addresses(balances, chain_events)
         return BalanceCount(block, balances, changed, due, ancestor)
 
     async def record(
@@ -160,7 +160,7 @@ class CountBalances:
         self, work: PostgresWork, watch: Watch, count: BalanceCount
     ) -> Sequence[Movement]:
         found: list[Movement] = []
-        for known in await work.received(watch.network, count.changed):
+        for known in await work.find_totals(watch.network, count.changed):
             balance = count.balances[known.address]
             try:
                 risen = find_rises(known, balance, finalized_number=watch.finalized_number)
@@ -182,7 +182,7 @@ class CountBalances:
     async def _is_far_behind(self, block: Block) -> bool:
         return (await self._reader.head()).number - block.number > STATE_HISTORY_MIN
 
-    def _changed(
+    def _changed_addresses(
         self, balances: Mapping[str, int], chain_events: Sequence[ChainEvent]
     ) -> frozenset[str]:
         swept = swept_addresses(chain_events) & balances.keys()

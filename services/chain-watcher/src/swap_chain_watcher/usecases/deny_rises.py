@@ -82,7 +82,7 @@ class DenyRises:
 
     async def _find(self, after: Place, *, providers_min: int) -> tuple[Sequence[Denial], Place]:
         """Return denials among the next rises, and the place behind which the next ones are."""
-        checked = await self._watches.checked(self._reader.network)
+        checked = await self._watches.find_checked_block(self._reader.network)
         if checked is None:
             return (), FROM_THE_START
         rises = await self._watches.unverified_rises(

@@ -111,7 +111,7 @@ class FindRiseTransactions:
         if not waiting:
             self.incomplete_searches = 0
             return watch
-        hinted = await self._rises.hinted(watch.network, limit=HINTS_MAX)
+        hinted = await self._rises.find_hinted(watch.network, limit=HINTS_MAX)
         answers = await self._search([one.movement for one in waiting], hinted)
         chosen = ((one.movement.id, answers.choose(one.movement)) for one in waiting)
         sources = {deposit_id: source for deposit_id, source in chosen if source is not None}
@@ -183,7 +183,7 @@ class FindRiseTransactions:
         epoch: int,
     ) -> Watch:
         explained = [
-            _explained(one, sources[one.movement.id])
+            _with_source(one, sources[one.movement.id])
             for one in waiting
             if one.movement.id in sources
         ]
@@ -211,7 +211,7 @@ def _sources(rise: Movement, sent: Iterable[FoundTransaction]) -> Iterator[Sourc
                 yield Source(one.transaction_hash, checksum_address(owner), units)
 
 
-def _explained(one: TrackedMovement, source: Source) -> TrackedMovement:
+def _with_source(one: TrackedMovement, source: Source) -> TrackedMovement:
     assert one.state is not None
     movement = replace(
         one.movement,

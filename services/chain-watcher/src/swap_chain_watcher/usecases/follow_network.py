@@ -170,7 +170,7 @@ class FollowNetwork:
                 elif self._must_search_again or (hint in notify_followers and hint.done()):
                     return watch
         finally:
-            await _cancelled(hint, coming)
+            await _cancel_all(hint, coming)
 
     async def _find_transactions(self, watch: Watch, *, epoch: int) -> Watch:
         """Find the transactions of rises, but for the pause after a search that was incomplete.
@@ -216,7 +216,7 @@ async def _next(batches: AsyncIterator[Sequence[ChainEvent]]) -> Sequence[ChainE
     return await anext(batches)
 
 
-async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
+async def _cancel_all(*tasks: asyncio.Task[Any]) -> None:
     """End tasks: a generator cannot be closed while one of them is inside it.
 
     :raises CancelledError: once they have ended, if this was cancelled meanwhile.

@@ -32,7 +32,7 @@ Check = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumeResult:
     """What a resume took back, and what an earlier order had taken back."""
 
     taken_back: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ class _Progress:
     pending: str = ""  # what is not done yet, in words
 
     @property
-    def resumed(self) -> Resumed:
+    def resumed(self) -> ResumeResult:
         taken_back = self.taken_back or frozenset()
-        return Resumed(
+        return ResumeResult(
             tuple(one for one in self.ordered if one in taken_back),
             tuple(one for one in self.ordered if one not in taken_back),
         )
@@ -90,7 +90,7 @@ class ResumeNetwork:
 
     async def find_halt(self, network: str) -> Halt:
         """
-        :raises Refused: when the network is not halted or not of the catalogue.
+        :raises RequestRefused: when the network is not halted or not of the catalogue.
         """
         if network not in self._checks:
             raise RequestRefused(f"{network} is not a network of the catalogue")
@@ -101,7 +101,7 @@ class ResumeNetwork:
 
     async def __call__(
         self, network: str, *, take_back: Sequence[str] = (), halted_at: datetime | None = None
-    ) -> Resumed:
+    ) -> ResumeResult:
         """Clear the mark, once the chain agrees with what is stored.
 
         What waits is paid as soon as it is cleared: to halt again a moment later would be too late.
@@ -110,7 +110,8 @@ class ResumeNetwork:
 
         :param take_back: transactions, in lower case, with published logs that were made up.
         :param halted_at: only the halt that began then; None: whichever is on.
-        :raises Refused: when the chain contradicts it still, or the network is not halted or ours.
+        :raises RequestRefused: when the chain contradicts it still, or the network is not halted or
+            ours.
         :raises Unavailable: when no node answers, the settler has not read everything yet, or the
             time is over. What a check has read stays read: a repeated order goes on from there.
         """
@@ -145,7 +146,7 @@ class ResumeNetwork:
     async def _try(self, network: str, halt: Halt, progress: _Progress) -> bool:
         """Check and resume, and return whether nothing changed in between.
 
-        :raises Refused: when another halt took the place of the one that was ordered to end.
+        :raises RequestRefused: when another halt took the place of the one that was ordered to end.
         """
         mark = await self._watches.find_halt_mark(network)
         if mark is None or mark.halted_at != halt.at:

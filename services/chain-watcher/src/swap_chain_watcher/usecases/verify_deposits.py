@@ -12,7 +12,7 @@ from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movement_mapping import senders, to_movement
-from swap_chain_watcher.domain.movements import FROM_THE_START, Kind, Movement, Unverified
+from swap_chain_watcher.domain.movements import FROM_THE_START, Kind, Movement, UnverifiedMovement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import is_reported_alike
 from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
@@ -76,7 +76,7 @@ class VerifyDeposits:
         observe.deposits_verified(network, len(keys), of=len(found))
         return has_more
 
-    async def _verify_block(self, stored: Sequence[Unverified]) -> Sequence[Key]:
+    async def _verify_block(self, stored: Sequence[UnverifiedMovement]) -> Sequence[Key]:
         """Return which deposits and payouts of one block another provider reports alike.
 
         :param stored: those of one block that one provider has reported.
@@ -137,10 +137,10 @@ class VerifyDeposits:
         return None if watch is None else watch.cursor
 
 
-def _by_block(stored: Sequence[Unverified]) -> Sequence[Sequence[Unverified]]:
+def _by_block(stored: Sequence[UnverifiedMovement]) -> Sequence[Sequence[UnverifiedMovement]]:
     """Group by block and provider."""
 
-    def place(one: Unverified) -> tuple[int, str, str]:
+    def place(one: UnverifiedMovement) -> tuple[int, str, str]:
         block = one.movement.block
         return block.number, block.hash, one.provider or ""
 
