@@ -13,7 +13,7 @@ import pytest
 import swap_dashboard
 from swap_contracts.public.change_causes import ChangeCause
 from swap_contracts.public.errors import FailReason
-from swap_dashboard.http.pay import localized, policy, repriced_text
+from swap_dashboard.http.pay import localize, policy, repriced_text
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.pay_view import (
     action_kind,
@@ -105,8 +105,8 @@ class TestLanguages:
         assert choose_language(requested, accepted) == chosen
 
     def test_have_separate_number_formats(self) -> None:
-        assert localized("1,234.5", texts()["en"]) == "1,234.5"
-        assert localized("1,234.5", texts()["de"]) == "1.234,5"
+        assert localize("1,234.5", texts()["en"]) == "1,234.5"
+        assert localize("1,234.5", texts()["de"]) == "1.234,5"
 
 
 class TestActions:

@@ -108,7 +108,7 @@ class PostgresAccounts:
                 statements.ADD_MEMBERSHIP,
                 {
                     **owned,
-                    **self._sealed(membership.id, membership.token),
+                    **self._seal_token(membership.id, membership.token),
                     "id": membership.id,
                     "organization_name": membership.organization_name,
                     "member_id": membership.member_id,
@@ -139,10 +139,10 @@ class PostgresAccounts:
         return self._sealing.open(sealed, owner_id=membership_id)
 
     async def replace_token(self, membership_id: UUID, token: MemberToken) -> None:
-        values = {"id": membership_id, **self._sealed(membership_id, token)}
+        values = {"id": membership_id, **self._seal_token(membership_id, token)}
         await execute_alone(self._engine, statements.REPLACE_TOKEN, values)
 
-    def _sealed(self, membership_id: UUID, token: MemberToken) -> dict[str, object]:
+    def _seal_token(self, membership_id: UUID, token: MemberToken) -> dict[str, object]:
         return {
             "sealed_token": self._sealing.seal(token.text, owner_id=membership_id),
             "token_id": token.id,

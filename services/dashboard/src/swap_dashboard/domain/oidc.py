@@ -26,19 +26,19 @@ class OidcRequest:
 
     @property
     def state(self) -> str:
-        return self._derived(b"state")
+        return self._derive(b"state")
 
     @property
     def nonce(self) -> str:
-        return self._derived(b"nonce")
+        return self._derive(b"nonce")
 
     @property
     def code_verifier(self) -> str:
-        return self._derived(b"code verifier")
+        return self._derive(b"code verifier")
 
     def has_state(self, text: str) -> bool:
         return hmac.compare_digest(self.state.encode(), text.encode(errors="replace"))
 
-    def _derived(self, purpose: bytes) -> str:
+    def _derive(self, purpose: bytes) -> str:
         made = hmac.digest(self.secret.encode(), purpose, sha256)
         return urlsafe_b64encode(made).decode().rstrip("=")

@@ -189,13 +189,13 @@ class BenchPages:
             "default_asset": default_asset,
             "refund_address": REFUND_ADDRESS,
             "may_work": member.may_work_on(app),
-            **await self._offered(member, app),
+            **await self._find_options(member, app),
         }
         return self._layout.of_member(
             "bench.html", values, member=member, app=app, title="Test bench", section="bench"
         )
 
-    async def _offered(self, member: Member, app: App) -> dict[str, Any]:
+    async def _find_options(self, member: Member, app: App) -> dict[str, Any]:
         """Return what the form offers; nothing while the bench or the api is away."""
         try:
             facts, is_played, networks = await asyncio.gather(

@@ -207,9 +207,9 @@ class PayPages:
                 for tag, words in texts().items()
                 if tag != language
             ],
-            "number": lambda value: localized(amount(value), t),
-            "localized": lambda text: localized(text, t),
-            "lasted": lambda span: localized(duration(span), t),
+            "number": lambda value: localize(amount(value), t),
+            "localized": lambda text: localize(text, t),
+            "lasted": lambda span: localize(duration(span), t),
         }
         headers = {**policy(frame_origins), "content-language": language, "vary": "Accept-Language"}
         return self._pages.render(page, {**around, **values}, status=status, headers=headers)
@@ -305,13 +305,13 @@ def repriced_text(t: Mapping[str, Any], swap: Mapping[str, Any]) -> str | None:
         is_late = requested == Decimal(str(swap["requested_amount"]))
         return str(t["repriced_late" if is_late else "repriced_other"])
     symbol = swap["source_token"]["symbol"]
-    came, whole = (f"{localized(amount(one), t)} {symbol}" for one in (deposited, requested))
+    came, whole = (f"{localize(amount(one), t)} {symbol}" for one in (deposited, requested))
     text: str = t["repriced_part"]
-    share = localized(share_of(deposited, requested), t)
+    share = localize(share_of(deposited, requested), t)
     return text.format(came=came, requested=whole, share=share)
 
 
-def localized(number: str, t: Mapping[str, Any]) -> str:
+def localize(number: str, t: Mapping[str, Any]) -> str:
     """Write a number with the separators of a language."""
     return number.translate({ord(","): t["thousands"], ord("."): t["decimal"]})
 

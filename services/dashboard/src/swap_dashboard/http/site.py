@@ -88,7 +88,7 @@ class ErrorPages:
     async def organization(self, request: Request, _: Exception) -> Response:
         return RedirectResponse("/account", status_code=303)
 
-    async def refused(self, request: Request, error: Exception) -> Response:
+    async def answer_refusal(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiRefused)
         return await self._page(request, error.status, error.message, metadata=error.metadata)
 
@@ -109,7 +109,7 @@ class ErrorPages:
         )
         return await self._page(request, error.status_code, text)
 
-    async def unexpected(self, request: Request, error: Exception) -> Response:
+    async def answer_failure(self, request: Request, error: Exception) -> Response:
         observe.answer_failed(request.url.path, error)
         return await self._page(request, 500, "Something went wrong on our side. It is logged.")
 
@@ -142,12 +142,12 @@ def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -
         exception_handlers={
             SignInNeeded: errors.sign_in,
             OrganizationNeeded: errors.organization,
-            ApiRefused: errors.refused,
+            ApiRefused: errors.answer_refusal,
             FormRefused: errors.form,
             ApiUnavailable: errors.unavailable,
             TooManyStreams: errors.unavailable,
             Unavailable: errors.unavailable,
             HTTPException: errors.http,
-            Exception: errors.unexpected,
+            Exception: errors.answer_failure,
         },
     )

@@ -130,7 +130,7 @@ def repriced_of(swap: Row, quotes: Sequence[Row]) -> ReplacedQuote | None:
     return ReplacedQuote(
         _exact_figure(swap, first, "requested_in_base_units", is_source=True),
         _exact_figure(swap, first, "receive_in_base_units", is_source=False),
-        None if deposited is None else _deposited(swap, deposited),
+        None if deposited is None else _deposited_figure(swap, deposited),
         None if deposited is None else share_of(deposited, requested),
         is_late=int(present["requested_in_base_units"]) == units,
     )
@@ -276,7 +276,7 @@ def _payment_progress(name: str, payments: Sequence[Row], when_final: str) -> st
     return f"{name} sent, confirming" if is_sent else f"{name} in preparation"
 
 
-def _deposited(swap: Row, total: Decimal) -> Figure:
+def _deposited_figure(swap: Row, total: Decimal) -> Figure:
     part = _part_of(swap, _final(of_type(swap, "input")))
     return Figure(amount(total), _token(swap, is_source=True)["symbol"], part)
 

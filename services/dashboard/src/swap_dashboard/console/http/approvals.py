@@ -191,7 +191,7 @@ def _row(one: Mapping[str, Any], session: OperatorSession) -> Sequence[Cell]:
     own = " (you)" if one["proposed_by"] == session.name else ""
     return [
         link(describe(one["action"]), f"/approvals/{one['service']}/{one['id']}"),
-        document({**one["target"], **_ordered(one)}),
+        document({**one["target"], **_order_fields(one)}),
         whole(one["reason"]),
         plain(f"{one['proposed_by']}{own}"),
         moment(one["proposed_at"]),
@@ -227,7 +227,7 @@ def _state(one: Mapping[str, Any]) -> tuple[str, Cell]:
 
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     target = [(label(name), _value(name, value)) for name, value in one["target"].items()]
-    body = [(label(name), _value(name, value)) for name, value in _ordered(one).items()]
+    body = [(label(name), _value(name, value)) for name, value in _order_fields(one).items()]
     return [
         ("Order", route(one["action"])),
         *target,
@@ -246,7 +246,7 @@ def _value(name: str, value: Any) -> Cell:
     return moment(value) if name.endswith("_at") and value else document(value)
 
 
-def _ordered(one: Mapping[str, Any]) -> Mapping[str, Any]:
+def _order_fields(one: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what the order says, without what has a place of its own."""
     return {
         name: value

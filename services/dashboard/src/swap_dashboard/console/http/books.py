@@ -212,12 +212,14 @@ def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         plain(one["network"]),
         token_of(units, one),
-        replace(_counted(one, units, held), href=_accounts_href(one, "held")),
-        replace(_counted(one, units, owed), href=_accounts_href(one, "owed")),
-        replace(_counted(one, units, held - owed), href=_accounts_href(one, "free")),
+        replace(_amount_cell(one, units, held), href=_accounts_href(one, "held")),
+        replace(_amount_cell(one, units, owed), href=_accounts_href(one, "owed")),
+        replace(_amount_cell(one, units, held - owed), href=_accounts_href(one, "free")),
         plain("not read yet")
         if treasury is None
-        else replace(_counted(one, units, treasury), href=url_with("/balances/treasury", **asset)),
+        else replace(
+            _amount_cell(one, units, treasury), href=url_with("/balances/treasury", **asset)
+        ),
         _cover(owed, treasury),
     ]
 
@@ -262,7 +264,7 @@ def _account(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     ]
 
 
-def _counted(one: Mapping[str, Any], units: Units, base_units: str | int) -> Cell:
+def _amount_cell(one: Mapping[str, Any], units: Units, base_units: str | int) -> Cell:
     """Return an amount without its unit, which the column beside it has: four fit no page."""
     cell = amount_of(units, {**one, "base_units": base_units})
     return replace(cell, unit="") if cell.unit == token_of(units, one).text else cell

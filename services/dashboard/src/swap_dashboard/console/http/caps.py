@@ -54,7 +54,7 @@ class CapPages(OrderingPages):
         return [
             Route("/caps", self.list_all),
             Route("/caps/one", self.show),
-            Route("/caps/{id:int}/spent", self.spent),
+            Route("/caps/{id:int}/spent", self.show_spent),
             Route("/caps/set", self.set, methods=["POST"]),
             Route("/caps/lift", self.lift, methods=["POST"]),
         ]
@@ -86,7 +86,7 @@ class CapPages(OrderingPages):
         view = View(title=_name(one, units), crumbs=[("/caps", "Caps")], parts=[part])
         return self._layout.page(view, visitor, section="caps")
 
-    async def spent(self, request: Request) -> Response:
+    async def show_spent(self, request: Request) -> Response:
         """Show the payments that a cap's spent amount is made of."""
         visitor = self._visitors.require(request)
         path = f"/caps/{request.path_params['id']}/spent"
@@ -94,7 +94,7 @@ class CapPages(OrderingPages):
             visitor.api.get(SETTLER, path, page_query(request)), read_units(visitor.api)
         )
         cap = content["cap"]
-        rows = [_counted(cap, one, units) for one in content["payments"]]
+        rows = [_counted_cells(cap, one, units) for one in content["payments"]]
         facts = [
             (name, replace(cell, href="") if name == "Spent" else cell)
             for name, cell in _facts(cap, units)
@@ -139,7 +139,7 @@ class CapPages(OrderingPages):
                 ("Limit until now", before),
             ],
             back="/caps",
-            seen=None if present is None else _seen(present),
+            seen=None if present is None else _seen_row(present),
         )
         return self._orders.review(visitor, draft)
 
@@ -162,7 +162,7 @@ class CapPages(OrderingPages):
             ],
             back="/caps",
             warning="What it held is sent at once, and nothing bounds what follows.",
-            seen=_seen(one),
+            seen=_seen_row(one),
         )
         return self._orders.review(visitor, draft)
 
@@ -210,7 +210,7 @@ def _find(
     return next((one for one in caps if all(one[name] == key[name] for name in key)), None)
 
 
-def _seen(one: Mapping[str, Any]) -> SeenRow:
+def _seen_row(one: Mapping[str, Any]) -> SeenRow:
     key = {name: one[name] for name in ("network", "token", "app_id")}
     return SeenRow(SETTLER.value, "/caps", "caps", key, {name: one[name] for name in SHOWN})
 
@@ -240,7 +240,7 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         link(_name(one, units), _href(one)),
         _limit_cell(one, units, "units"),
-        _spent(one, units),
+        _spent_cell(one, units),
         plain(_span(one)),
         _waiting(one),
         moment(one["set_at"]),
@@ -249,7 +249,7 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     ]
 
 
-def _spent(one: Mapping[str, Any], units: Units) -> Cell:
+def _spent_cell(one: Mapping[str, Any], units: Units) -> Cell:
     """Return what is spent, with the page of its payments.
 
     A settler of the previous release has no such list, and names no id.
@@ -259,7 +259,7 @@ def _spent(one: Mapping[str, Any], units: Units) -> Cell:
     return replace(_limit_cell(one, units, "spent"), href=href)
 
 
-def _counted(cap: Mapping[str, Any], one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+def _counted_cells(cap: Mapping[str, Any], one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     swap = swap_page(one["swap_id"])
     counts = _limit_cell({**cap, "units": one["units"]}, units, "units")
     return [
@@ -288,7 +288,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("App", code(one["app_id"]) if one["app_id"] else plain("all of them")),
         ("Limit", _limit_cell(one, units, "units")),
         ("In any", plain(_span(one))),
-        ("Spent", _spent(one, units)),
+        ("Spent", _spent_cell(one, units)),
         ("Payments that wait", _waiting(one)),
         ("Set", moment(one["set_at"])),
         ("By", plain(one["by"])),
@@ -328,16 +328,16 @@ def _limit_fields(limit: str, seconds: str) -> Sequence[Field]:
     )
 
 
-def _hidden(one: Mapping[str, Any]) -> Sequence[Field]:
+def _hidden_fields(one: Mapping[str, Any]) -> Sequence[Field]:
     names = ("network", "token", "app_id")
     return [Field(name, "", value=str(one[name] or ""), kind="hidden") for name in names]
 
 
 def _change_form(one: Mapping[str, Any]) -> OrderForm:
-    fields = [*_limit_fields(str(one["units"]), str(one["seconds"])), *_hidden(one)]
+    fields = [*_limit_fields(str(one["units"]), str(one["seconds"])), *_hidden_fields(one)]
     return OrderForm("/caps/set", "Change the cap", fields)
 
 
 def _lift_form(one: Mapping[str, Any]) -> OrderForm:
-    fields = [*_hidden(one), Field("set_at", "", value=str(one["set_at"]), kind="hidden")]
+    fields = [*_hidden_fields(one), Field("set_at", "", value=str(one["set_at"]), kind="hidden")]
     return OrderForm("/caps/lift", "Lift the cap", fields, is_danger=True)

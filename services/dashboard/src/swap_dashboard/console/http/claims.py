@@ -82,7 +82,7 @@ class ClaimPages(OrderingPages):
         visitor, fields = await self._visitors.read_order(request)
         one, units = await self._find(request, visitor)
         to = require_field(fields, "to_address", "The address of its owner")
-        body = {"to_address": to, **_bound(fields, one), "reason": reason_of(fields)}
+        body = {"to_address": to, **_shown_amount(fields, one), "reason": reason_of(fields)}
         facts = [("To", to), *_order_facts(one, units)]
         return self._review(visitor, one, "pay", "Pay balance", body=body, facts=facts)
 
@@ -90,7 +90,7 @@ class ClaimPages(OrderingPages):
         visitor, fields = await self._visitors.read_order(request)
         one, units = await self._find(request, visitor)
         swap = require_field(fields, "swap_id", "The swap")
-        body = {"swap_id": swap, **_bound(fields, one), "reason": reason_of(fields)}
+        body = {"swap_id": swap, **_shown_amount(fields, one), "reason": reason_of(fields)}
         facts = [("To the swap", swap), *_order_facts(one, units)]
         return self._review(visitor, one, "attach", "Attach balance", body=body, facts=facts)
 
@@ -125,7 +125,7 @@ class ClaimPages(OrderingPages):
         return content["claimable"], units
 
 
-def _bound(fields: Mapping[str, str], one: Mapping[str, Any]) -> Mapping[str, str]:
+def _shown_amount(fields: Mapping[str, str], one: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the amount that the form showed; the settler refuses another one as well.
 
     :raises OrderFault: when the balance has changed since.

@@ -55,7 +55,7 @@ class OverviewPages(ConsolePages):
         read, parked, proposals = await asyncio.gather(
             asyncio.gather(*reads), list_parked(api), list_proposals(api)
         )
-        stuck, stops, signers, claimable, queue, backlogs, networks = map(_known, read)
+        stuck, stops, signers, claimable, queue, backlogs, networks = map(_available_rows, read)
         halted = signers and replace(signers, rows=[one for one in signers.rows if one["halted"]])
         tiles = [
             _tile("Stuck swaps", stuck, "/stuck", oldest="since"),
@@ -83,7 +83,7 @@ def _notices(found: Sequence[ServiceRows]) -> Sequence[str]:
     return [*([no_answer] if unavailable else ()), *refusals]
 
 
-def _known(found: ServiceRows) -> ServiceRows | None:
+def _available_rows(found: ServiceRows) -> ServiceRows | None:
     """Return the answer of one service; None where it gave none."""
     return None if found.unavailable or found.refusals else found
 

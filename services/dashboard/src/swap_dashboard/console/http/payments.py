@@ -68,7 +68,7 @@ class PaymentPages(OrderingPages):
             api.get(SETTLER, "/fees", page_query(request, prefix=OF_FEES)),
             read_units(api),
         )
-        queued = [_queued(one, units) for one in queue["waiting"]]
+        queued = [_queued_cells(one, units) for one in queue["waiting"]]
         owed = [_fee(one, units) for one in fees["fees"]]
         parts = [
             Part(
@@ -213,7 +213,7 @@ async def _find_fee(request: Request, visitor: Visitor) -> tuple[Mapping[str, An
     return content["fee"], units
 
 
-def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+def _queued_cells(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     state = (
         badge("let through", "good")
         if one["is_let_through"]

@@ -54,7 +54,7 @@ class RecoveryPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/recovery", self.show),
-            Route("/recovery/held", self.held),
+            Route("/recovery/held", self.show_held),
             Route("/recovery/retained/{id:int}", self.show_retained),
             Route("/recovery/retained/{id:int}/release", self.release, methods=["POST"]),
             Route("/recovery/{id:int}/finish", self.finish, methods=["POST"]),
@@ -78,14 +78,14 @@ class RecoveryPages(OrderingPages):
         view = View(title="Recovery", about="" if recoveries else none, parts=parts)
         return self._layout.page(view, visitor, section="recovery")
 
-    async def held(self, request: Request) -> Response:
+    async def show_held(self, request: Request) -> Response:
         """Show the payments that the number of held ones is made of."""
         visitor = self._visitors.require(request)
         content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/recovery/held", page_query(request)),
             read_units(visitor.api),
         )
-        rows = [_held(one, units) for one in content["held"]]
+        rows = [_held_cells(one, units) for one in content["held"]]
         view = View(
             title="Held payments",
             about="Payments and refunds that wait for the end of a recovery or of a retained hold, "
@@ -131,7 +131,7 @@ class RecoveryPages(OrderingPages):
             ],
             back="/recovery",
             warning=FINISH_WARNING,
-            seen=_seen("recoveries", one, "state"),
+            seen=_seen_row("recoveries", one, "state"),
         )
         return self._orders.review(visitor, draft)
 
@@ -148,12 +148,12 @@ class RecoveryPages(OrderingPages):
             facts=shown,
             back="/recovery",
             warning="What it held is paid at once.",
-            seen=_seen("retained", one, "since"),
+            seen=_seen_row("retained", one, "since"),
         )
         return self._orders.review(visitor, draft)
 
 
-def _seen(rows: str, one: Mapping[str, Any], shown: str) -> SeenRow:
+def _seen_row(rows: str, one: Mapping[str, Any], shown: str) -> SeenRow:
     return SeenRow(SETTLER.value, "/recovery", rows, {"id": one["id"]}, {shown: one[shown]})
 
 
@@ -186,7 +186,7 @@ def _held_number(held: int) -> Cell:
     return replace(number(held), href="/recovery/held" if held else "")
 
 
-def _held(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+def _held_cells(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     amount = plain("not calculated yet") if one["base_units"] is None else amount_of(units, one)
     return [
         moment(one["since"]),

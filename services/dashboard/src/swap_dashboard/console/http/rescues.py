@@ -134,7 +134,7 @@ class RescuePages(OrderingPages):
                 "to_address": to,
                 "token": first["token"],
                 "from_address": first["from"],
-                "transfers": [_bound(one) for one in chosen],
+                "transfers": [_shown_transfer(one) for one in chosen],
                 "reason": reason_of(fields),
             },
             title="Return a token that no catalogue knows",
@@ -188,7 +188,7 @@ def _returned_to(one: Mapping[str, Any]) -> str | None:
     return str(ordered[-1]["to"]) if ordered else None
 
 
-def _bound(one: Mapping[str, Any]) -> Mapping[str, Any]:
+def _shown_transfer(one: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         "token": one["token"],
         "from_address": one["from"],

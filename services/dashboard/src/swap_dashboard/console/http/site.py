@@ -54,7 +54,7 @@ class ErrorPages:
         self._cookies.remove_session(response)
         return response
 
-    async def refused(self, _: Request, error: Exception) -> Response:
+    async def answer_refusal(self, _: Request, error: Exception) -> Response:
         assert isinstance(error, ServiceRefused)
         return self._page(error.status, str(error))
 
@@ -75,7 +75,7 @@ class ErrorPages:
         is_missing = error.detail == HTTPStatus.NOT_FOUND.phrase
         return self._page(error.status_code, NO_PAGE if is_missing else error.detail)
 
-    async def unexpected(self, request: Request, error: Exception) -> Response:
+    async def answer_failure(self, request: Request, error: Exception) -> Response:
         observe.answer_failed(request.url.path, error)
         return self._page(500, "Something went wrong on our side. It is logged.")
 
@@ -94,12 +94,12 @@ def build_site(sections: Sequence[Section], errors: ErrorPages, *, is_https: boo
         exception_handlers={
             SignInNeeded: errors.sign_in,
             TokenRefused: errors.token,
-            ServiceRefused: errors.refused,
+            ServiceRefused: errors.answer_refusal,
             ServiceUnavailable: errors.unavailable,
             FormRefused: errors.form,
             MayNotOrder: errors.role,
             OrderFault: errors.fault,
             HTTPException: errors.http,
-            Exception: errors.unexpected,
+            Exception: errors.answer_failure,
         },
     )

@@ -166,9 +166,9 @@ def _facts(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
     facts = [
         ("Status", Cell(swap["status"], "status")),
         ("Since", moment(swap["changed_at"])),
-        ("Requested", _booked(units, requested)),
+        ("Requested", _booked_cell(units, requested)),
         ("From", network_link(swap["source_network"])),
-        ("Pays out", _booked(units, paid_out)),
+        ("Pays out", _booked_cell(units, paid_out)),
         ("To", network_link(swap["destination_network"])),
         ("Recipient", code(swap["destination_address"])),
         ("Refund address", code(swap["refund_address"])),
@@ -182,7 +182,7 @@ def _details(swap: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]
     source = _side(swap, "source")
     return [
         ("Method", plain(label(swap["method"]))),
-        ("Fee", _booked(units, {**source, "base_units": swap["fee_base_units"]})),
+        ("Fee", _booked_cell(units, {**source, "base_units": swap["fee_base_units"]})),
         ("Token", token_of(units, source)),
         ("Token paid out", token_of(units, _side(swap, "destination"))),
         ("Source address", code(swap["source_address"])),
@@ -205,7 +205,7 @@ def _side(swap: Mapping[str, Any], side: str) -> Mapping[str, Any]:
     return {"network": swap[f"{side}_network"], "token": swap[f"{side}_token"]}
 
 
-def _booked(units: Units, row: Mapping[str, Any], name: str = "base_units") -> Cell:
+def _booked_cell(units: Units, row: Mapping[str, Any], name: str = "base_units") -> Cell:
     """Return an amount that leads to its postings."""
     return replace(amount_of(units, row, name), href=LEDGER_PART)
 
@@ -225,8 +225,8 @@ def _deposit(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         deposit_link(one["id"]),
         deposit_state(one["state"]),
-        _booked(units, one),
-        _booked(units, one, "returned_base_units"),
+        _booked_cell(units, one),
+        _booked_cell(units, one, "returned_base_units"),
         code(one["from_address"]),
         code(one["transaction_hash"]),
         moment(one["block_time"]),
@@ -239,7 +239,7 @@ def _payment(one: Mapping[str, Any], units: Units, reasons: Mapping[str, str]) -
         plain(label(one["kind"])),
         plain(one["state"]),
         network_link(one["network"]),
-        _booked(units, one),
+        _booked_cell(units, one),
         code(one["to_address"]),
         code(one["transaction_hash"]),
         _note(one, reasons.get(one["id"])),
@@ -264,7 +264,7 @@ def _cost(one: Mapping[str, Any], swap: Mapping[str, Any], units: Units) -> Sequ
     micros = one["usd_micros"]  # none where no price was known
     return [
         code(one["id"]),
-        _booked(units, charged, "charged_base_units"),
+        _booked_cell(units, charged, "charged_base_units"),
         number(None if micros is None else to_dollars(micros)),
         moment(one["created_at"]),
         moment(one["due_at"]),
@@ -303,7 +303,7 @@ def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         plain(label(one["kind"])),
         network_link(one["network"]),
-        _booked(units, one, "balance"),
+        _booked_cell(units, one, "balance"),
         deposit_link(one["deposit_id"]),
     ]
 
@@ -312,7 +312,7 @@ def _elsewhere(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
     return [
         moment(one["at"]),
         plain(one["outcome"]),
-        _booked(units, one),
+        _booked_cell(units, one),
         code(one["to_address"]),
         code(one["transaction_hash"]),
         plain(one["named_by"]),
