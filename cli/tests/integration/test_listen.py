@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from svix.webhooks import Webhook
 
 from services.dashboard.tests.shop import Api, a_swap, an_api
-from services.notifier.tests.sink import Received, Sink, answering, open_sink
+from services.notifier.tests.sink import ReceivedRequest, Sink, answering, open_sink
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
@@ -143,7 +143,7 @@ def steps_of(app: App, *sequences: int, swap_id: UUID | None = None) -> Sequence
     ]
 
 
-def numbers(received: Sequence[Received]) -> list[int]:
+def numbers(received: Sequence[ReceivedRequest]) -> list[int]:
     return [json.loads(one.body)["swap"]["n"] for one in received]
 
 

@@ -14,7 +14,7 @@ from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_domain.catalogue import NATIVE
 from swap_notifier.domain.endpoints import to_secret
-from swap_notifier.domain.outcomes import Answer, Claimed
+from swap_notifier.domain.outcomes import Answer, ClaimedMessage
 from swap_runtime.sealing import Sealing
 from tests.support import networks, swaps
 
@@ -89,12 +89,12 @@ def a_swap(**members: Any) -> SwapChanged:
     return swaps.a_swap(ETH, POL, NOW, **{**values, **members})
 
 
-def sealed(swap: SwapChanged) -> Envelope[SwapChanged]:
+def seal_swap(swap: SwapChanged) -> Envelope[SwapChanged]:
     return SWAP_CHANGED.seal(swap, version=swap.sequence, occurred_at=NOW, trace_id="t")
 
 
-def a_claim(**members: Any) -> Claimed:
-    return Claimed(
+def a_claim(**members: Any) -> ClaimedMessage:
+    return ClaimedMessage(
         **{
             "message_id": "msg_" + b64encode(b"m").decode().strip("="),
             "swap_id": uuid4(),

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from services.notifier.tests.factories import NOW, SEALING, sealed
+from services.notifier.tests.factories import NOW, SEALING, seal_swap
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
@@ -18,7 +18,7 @@ from swap_notifier.adapters.http_sender import HttpSender
 from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import Endpoint, to_secret
-from swap_notifier.domain.outcomes import Claimed
+from swap_notifier.domain.outcomes import ClaimedMessage
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.deliver_messages import DeliverMessages
@@ -76,7 +76,7 @@ class Notifier:
         return endpoint
 
     async def consume(self, *swaps: SwapChanged) -> None:
-        await self.create([sealed(swap) for swap in swaps])
+        await self.create([seal_swap(swap) for swap in swaps])
 
     @asynccontextmanager
     async def delivering(
@@ -115,7 +115,7 @@ class Notifier:
             await deliver.finish()
             await sender.close()
 
-    async def claim_and_die(self, *, seconds: int) -> Sequence[Claimed]:
+    async def claim_and_die(self, *, seconds: int) -> Sequence[ClaimedMessage]:
         """Claim due messages, as a process that never records their outcome."""
         return await PostgresDeliveries(self.engine, SEALING).claim(
             at=self.now,
@@ -149,6 +149,6 @@ class Notifier:
 
         await until(are_made, every=0.01)
 
-    async def listed(self, endpoint: Endpoint) -> Endpoint:
+    async def find_endpoint(self, endpoint: Endpoint) -> Endpoint:
         (found,) = [e for e in await self.endpoints.list_endpoints(None) if e.id == endpoint.id]
         return found

@@ -14,7 +14,7 @@ Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedRequest:
     path: str
     headers: dict[str, str]
     body: bytes
@@ -27,7 +27,7 @@ class Received:
 @dataclass
 class Sink:
     url: str = ""
-    received: list[Received] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -37,13 +37,13 @@ class Sink:
             self.behaviours[path] = behaviour
         return f"{self.url}{path}"
 
-    def by_path(self) -> dict[str, list[Received]]:
-        received_by_path: dict[str, list[Received]] = defaultdict(list)
+    def by_path(self) -> dict[str, list[ReceivedRequest]]:
+        received_by_path: dict[str, list[ReceivedRequest]] = defaultdict(list)
         for one in self.received:
             received_by_path[one.path].append(one)
         return received_by_path
 
-    async def until(self, number: int, path: str | None = None) -> list[Received]:
+    async def until(self, number: int, path: str | None = None) -> list[ReceivedRequest]:
         """Wait until a number of requests has arrived."""
         async with asyncio.timeout(20):
             while len(found := [r for r in self.received if path in (None, r.path)]) < number:
@@ -53,7 +53,7 @@ class Sink:
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.received.append(Received(request.path, headers, await request.read()))
+        self.received.append(ReceivedRequest(request.path, headers, await request.read()))
         self.changed.set()
         behaviour = self.behaviours.get(request.path)
         return await behaviour(request) if behaviour else web.Response(status=204)

@@ -12,7 +12,7 @@ import structlog
 
 from swap_contracts.topics import SWAP_CHANGED
 from swap_notifier.domain.endpoints import SecretStorage
-from swap_notifier.domain.outcomes import Answer, Claimed, DisabledReason
+from swap_notifier.domain.outcomes import Answer, ClaimedMessage, DisabledReason
 from swap_notifier.domain.queue import QueueState
 from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge, histogram
@@ -65,7 +65,7 @@ def messages_created(number: int) -> None:
     CREATED.inc(number)
 
 
-def begin_attempt(claimed: Claimed) -> Callable[[Answer], None]:
+def begin_attempt(claimed: ClaimedMessage) -> Callable[[Answer], None]:
     """Begin the span of an attempt; return what ends it.
 
     Its parent is what this service did about the message that announced the change.
@@ -94,13 +94,13 @@ def begin_attempt(claimed: Claimed) -> Callable[[Answer], None]:
     return end
 
 
-def delivered(claimed: Claimed, milliseconds: int) -> None:
+def message_delivered(claimed: ClaimedMessage, milliseconds: int) -> None:
     log.info("webhook delivered", milliseconds=milliseconds, **_names(claimed))
     ATTEMPTS.labels("delivered").inc()
     TOOK.observe(milliseconds / 1000, tracing.exemplar(claimed.swap_id))
 
 
-def attempt_failed(claimed: Claimed, attempt: int, answer: Answer) -> None:
+def attempt_failed(claimed: ClaimedMessage, attempt: int, answer: Answer) -> None:
     log.info(
         "webhook attempt failed",
         attempt=attempt,
@@ -111,16 +111,16 @@ def attempt_failed(claimed: Claimed, attempt: int, answer: Answer) -> None:
     ATTEMPTS.labels("failed").inc()
 
 
-def attempt_broke(claimed: Claimed, error: Exception) -> None:
+def attempt_broke(claimed: ClaimedMessage, error: Exception) -> None:
     log.error("webhook attempt raised", exc_info=error, **_names(claimed))
 
 
-def abandoned(claimed: Claimed) -> None:
+def message_abandoned(claimed: ClaimedMessage) -> None:
     log.warning("webhook message abandoned", **_names(claimed))
     ATTEMPTS.labels("abandoned").inc()
 
 
-def _names(claimed: Claimed) -> dict[str, object]:
+def _names(claimed: ClaimedMessage) -> dict[str, object]:
     return {
         "swap_id": claimed.swap_id,
         "webhook_message_id": claimed.message_id,
@@ -142,7 +142,7 @@ def endpoint_changed(endpoint_id: UUID, what: str) -> None:
     log.info("endpoint changed", endpoint_id=endpoint_id, what=what)
 
 
-def replayed(message_id: str) -> None:
+def message_replayed(message_id: str) -> None:
     log.info("webhook message replayed", webhook_message_id=message_id)
 
 
@@ -154,11 +154,11 @@ def test_sent(message_id: str, endpoint_id: UUID) -> None:
     log.info("test webhook requested", webhook_message_id=message_id, endpoint_id=endpoint_id)
 
 
-def discarded(number: int) -> None:
+def messages_discarded(number: int) -> None:
     log.info("webhook messages of disabled endpoints discarded", number=number)
 
 
-def forgotten(number: int) -> None:
+def messages_deleted(number: int) -> None:
     log.info("webhook messages deleted", number=number)
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from services.notifier.tests.factories import POL, a_swap, sealed
+from services.notifier.tests.factories import POL, a_swap, seal_swap
 from services.notifier.tests.process_parts import KEEP, Notifier
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.models import WebhookPayloadModel
@@ -34,7 +34,7 @@ async def created(notifier: Notifier, *swaps: SwapChanged) -> tuple[list[str], i
     renderer = Renderer()
     work = PostgresUnitOfWork(notifier.engine, consumer="notifier")
     await CreateMessages(work, renderer, keep=KEEP, clock=notifier.clock)(
-        [sealed(swap) for swap in swaps]
+        [seal_swap(swap) for swap in swaps]
     )
     return [row.event_type for row in await notifier.rows()], len(renderer.rendered)
 
@@ -91,7 +91,7 @@ class TestCreateMessages:
             work, renderer(PublicCatalogue({})), keep=KEEP, clock=notifier.clock
         )
 
-        await create_messages([sealed(a_swap(app_id=APP, status="completed"))])
+        await create_messages([seal_swap(a_swap(app_id=APP, status="completed"))])
 
         [message] = await notifier.rows()
         WebhookPayloadModel.model_validate_json(message.body)

@@ -10,7 +10,7 @@ import pytest
 import standardwebhooks
 from aiohttp import web
 
-from services.notifier.tests.factories import NOW, SEALING, a_swap, an_answer, sealed
+from services.notifier.tests.factories import NOW, SEALING, a_swap, an_answer, seal_swap
 from services.notifier.tests.process_parts import DAY, KEEP, Notifier
 from services.notifier.tests.sink import Sink, answering, close_connection, never_answer
 from swap_notifier.adapters.deliveries import PostgresDeliveries
@@ -67,7 +67,7 @@ class TestCreating:
             clock=notifier.clock,
         )
 
-        await another([sealed(swap)])
+        await another([seal_swap(swap)])
 
         (row,) = await notifier.rows()
         assert row.body == b'{"sequence":1}'
@@ -190,7 +190,7 @@ class TestEndpoints:
             await notifier.consume(a_swap(app_id=endpoint.app_id))
 
         assert len(sink.received) == 1
-        assert (await notifier.listed(endpoint)).disabled_reason == "gone"
+        assert (await notifier.find_endpoint(endpoint)).disabled_reason == "gone"
 
     @pytest.mark.fault("N12")
     async def test_n12_one_that_fails_for_five_days_is_disabled(
@@ -201,12 +201,12 @@ class TestEndpoints:
         async with notifier.delivering():
             await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until_attempted(1)
-            failing_since = (await notifier.listed(endpoint)).failing_since
+            failing_since = (await notifier.find_endpoint(endpoint)).failing_since
             notifier.now += 5 * DAY
             await notifier.until("failed")
 
         assert failing_since == NOW
-        assert (await notifier.listed(endpoint)).disabled_reason == "failing"
+        assert (await notifier.find_endpoint(endpoint)).disabled_reason == "failing"
 
     @pytest.mark.parametrize("at_once", [True, False])
     @pytest.mark.fault("N12")
@@ -230,7 +230,7 @@ class TestEndpoints:
             written = await deliveries.record(outcomes)
 
         assert written[-1].disables is None
-        assert (await notifier.listed(endpoint)).disabled_at is None
+        assert (await notifier.find_endpoint(endpoint)).disabled_at is None
         [waiting] = [row for row in await notifier.rows() if row.state == "waiting"]
         assert (waiting.id, waiting.attempts) == (other.message_id, 2)
         assert waiting.due_at == notifier.now + timedelta(minutes=5)
@@ -252,7 +252,7 @@ class TestEndpoints:
 
         await PostgresDeliveries(notifier.engine, SEALING).record(outcomes)
 
-        assert (await notifier.listed(endpoint)).disabled_reason == "gone"
+        assert (await notifier.find_endpoint(endpoint)).disabled_reason == "gone"
 
     async def test_success_ends_the_failing_state_of_an_endpoint(
         self, notifier: Notifier, sink: Sink
@@ -266,7 +266,7 @@ class TestEndpoints:
             notifier.now += timedelta(seconds=5)
             await notifier.until("delivered")
 
-        assert (await notifier.listed(endpoint)).failing_since is None
+        assert (await notifier.find_endpoint(endpoint)).failing_since is None
 
     @pytest.mark.fault("N13")
     async def test_n13_one_disabled_while_a_retry_waits_is_not_sent_to(

@@ -20,7 +20,7 @@ from services.notifier.tests.factories import (
     SEALING_KEY,
     a_catalogue_document,
     a_swap,
-    sealed,
+    seal_swap,
 )
 from services.notifier.tests.sink import Sink
 from swap_contracts.swaps import SwapChanged
@@ -114,7 +114,7 @@ def publish(migrated: Callable[[str], str], broker: Broker) -> Publish:
     """Return a function that publishes a swap's change as the settler does."""
 
     async def of(swap: SwapChanged) -> None:
-        message = Outgoing.of(SWAP_CHANGED, sealed(swap))
+        message = Outgoing.of(SWAP_CHANGED, seal_swap(swap))
         await send_from_outbox(migrated("settler"), broker, message)
 
     return of

@@ -17,7 +17,7 @@ from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.app import renderer
-from swap_notifier.domain.listing import Listed, Place, Window
+from swap_notifier.domain.listing import MessagePage, Place, Window
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.send_test import SendTest
 from swap_runtime.public_catalogue import public_catalogue
@@ -36,7 +36,7 @@ async def shown(
     undelivered_only: bool = False,
     limit: int = 100,
     offset: int = 0,
-) -> Listed:
+) -> MessagePage:
     part = await listed.list_of_endpoint(
         endpoint_id, Window(limit, offset), since=NOW, undelivered_only=undelivered_only
     )
@@ -246,7 +246,7 @@ class TestAttemptLog:
                 a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)
             )
 
-        async def part(limit: int, after: Place | None) -> Listed:
+        async def part(limit: int, after: Place | None) -> MessagePage:
             found = await listed.list_of_endpoint(
                 endpoint.id,
                 Window(limit, 0, after),
@@ -324,18 +324,20 @@ class TestFirstDelivery:
         async with notifier.delivering():
             await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=1))
             await notifier.until_attempted(1)
-            failing = await notifier.listed(endpoint)
+            failing = await notifier.find_endpoint(endpoint)
             sink.at("/hooks", answering(204))
             notifier.now += timedelta(seconds=5)
             await notifier.until("delivered")
-            delivered = await notifier.listed(endpoint)
+            delivered = await notifier.find_endpoint(endpoint)
             notifier.now += DAY
             await notifier.consume(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
             await notifier.until("delivered", "delivered")
 
         assert failing.first_delivered_at is None
         assert delivered.first_delivered_at == NOW + timedelta(seconds=5)
-        assert (await notifier.listed(endpoint)).first_delivered_at == delivered.first_delivered_at
+        assert (
+            await notifier.find_endpoint(endpoint)
+        ).first_delivered_at == delivered.first_delivered_at
 
 
 class TestPages:

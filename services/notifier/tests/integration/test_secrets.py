@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from services.notifier.tests.factories import NOW, OLD_SECRET, SECRET, a_swap, sealed
+from services.notifier.tests.factories import NOW, OLD_SECRET, SECRET, a_swap, seal_swap
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
@@ -88,7 +88,7 @@ class Store:
             keep=timedelta(days=30),
             clock=lambda: NOW,
         )
-        await create([sealed(a_swap(app_id=endpoint.app_id))])
+        await create([seal_swap(a_swap(app_id=endpoint.app_id))])
         claimed = await PostgresDeliveries(self.engine, self.sealing).claim(
             at=NOW,
             until=NOW + timedelta(seconds=20),

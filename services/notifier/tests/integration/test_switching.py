@@ -21,12 +21,12 @@ class TestEnabling:
     async def test_is_allowed_to_owners_who_disabled_the_endpoint(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
         await notifier.switch.disable(endpoint.id, by=OWNER)
-        reason = (await notifier.listed(endpoint)).disabled_reason
+        reason = (await notifier.find_endpoint(endpoint)).disabled_reason
 
         assert await notifier.switch.enable(endpoint.id, by=OWNER)
 
         assert reason == "owner"
-        assert (await notifier.listed(endpoint)).disabled_at is None
+        assert (await notifier.find_endpoint(endpoint)).disabled_at is None
 
     async def test_is_for_operators_what_one_of_them_disabled(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
@@ -35,7 +35,7 @@ class TestEnabling:
         await notifier.switch.disable(endpoint.id, by=OWNER)
         with pytest.raises(DisabledByOperator):
             await notifier.switch.enable(endpoint.id, by=OWNER)
-        endpoint_ = await notifier.listed(endpoint)
+        endpoint_ = await notifier.find_endpoint(endpoint)
 
         assert endpoint_.disabled_reason == "operator"
         assert await notifier.switch.enable(endpoint.id, by=OPERATOR)

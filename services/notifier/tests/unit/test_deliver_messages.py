@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from services.notifier.tests.factories import NOW, a_claim
-from swap_notifier.domain.outcomes import Answer, Claimed, Outcome, State
+from swap_notifier.domain.outcomes import Answer, ClaimedMessage, Outcome, State
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_runtime.postgres.wake import Wake
@@ -26,7 +26,7 @@ class OneDelivery:
         free: int,
         allowances: Mapping[UUID, int],
         first_allowance: int,
-    ) -> Sequence[Claimed]:
+    ) -> Sequence[ClaimedMessage]:
         return [a_claim(claim=claim)]
 
     async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
@@ -35,7 +35,7 @@ class OneDelivery:
 
 
 class BrokenSender:
-    async def send(self, claimed: Claimed, *, at: datetime) -> Answer:
+    async def send(self, claimed: ClaimedMessage, *, at: datetime) -> Answer:
         raise OverflowError("date value out of range")
 
 

@@ -11,7 +11,7 @@ from swap_notifier import observe
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import outcome_row, to_claimed
-from swap_notifier.domain.outcomes import FAILING_MAX, Claimed, DisabledReason, Outcome
+from swap_notifier.domain.outcomes import FAILING_MAX, ClaimedMessage, DisabledReason, Outcome
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, execute_alone, transaction
 from swap_runtime.postgres.sql import Row
@@ -32,7 +32,7 @@ class PostgresDeliveries:
         free: int,
         allowances: Mapping[UUID, int],
         first_allowance: int,
-    ) -> Sequence[Claimed]:
+    ) -> Sequence[ClaimedMessage]:
         """Claim due messages, in turns between the endpoints; no other process claims them before
         `until`.
         """
@@ -109,7 +109,7 @@ async def _with_the_living_spared(
     dead -= {outcome.claimed.endpoint_id for outcome in outcomes if outcome.answer.is_success}
     alive = failing - dead
     return [
-        outcome.spared()
+        outcome.without_disabling()
         if outcome.disables is DisabledReason.FAILING and outcome.claimed.endpoint_id in alive
         else outcome
         for outcome in outcomes

@@ -14,7 +14,7 @@ import aiohttp
 from swap_notifier.adapters.guard import AddressRefused
 from swap_notifier.adapters.signing import signed_headers
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC
-from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, Claimed
+from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, ClaimedMessage
 from swap_notifier.domain.responses import BODY_BYTES_MAX, to_stored_response
 from swap_runtime.postgres.database import forbid_open_transaction
 
@@ -44,7 +44,7 @@ class HttpSender:
     async def close(self) -> None:
         await self._session.close()
 
-    async def send(self, claimed: Claimed, *, at: datetime) -> Answer:
+    async def send(self, claimed: ClaimedMessage, *, at: datetime) -> Answer:
         """Post the stored bytes. Redirects are not followed: one is an answer, and a failure."""
         forbid_open_transaction("webhook")
         began = monotonic_ns()
@@ -62,7 +62,11 @@ class HttpSender:
                 body, is_whole = await _read(response)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             return Answer(
-                None, _words(error), None, _milliseconds(began), request_headers=_stored(headers)
+                None,
+                _words(error),
+                None,
+                _milliseconds(began),
+                request_headers=_stored_headers(headers),
             )
         header = response.headers.get("retry-after") if response.status in ASKS_FOR_TIME else None
         return Answer(
@@ -70,7 +74,7 @@ class HttpSender:
             None,
             retry_after_of(header, at=at),
             _milliseconds(began),
-            request_headers=_stored(headers),
+            request_headers=_stored_headers(headers),
             response=to_stored_response(response.headers.items(), body, is_cut=not is_whole),
         )
 
@@ -92,7 +96,7 @@ async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
     return bytes(body), len(body) < ANSWER_BYTES_MAX
 
 
-def _stored(headers: Mapping[str, str]) -> dict[str, str]:
+def _stored_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the request headers that are stored; without a request there are none."""
     varying = {name: value for name, value in headers.items() if not name.startswith(REPEATED)}
     return {**varying, **FIXED_HEADERS} if varying else {}

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
-from swap_notifier.domain.listing import Listed, Place, Window
+from swap_notifier.domain.listing import MessagePage, Place, Window
 from swap_notifier.domain.queue import QueueState
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, execute_alone, read_alone, reading, transaction
@@ -43,7 +43,7 @@ class PostgresMessages:
         undelivered_only: bool,
         delivered_only: bool = False,
         oldest_first: bool = False,
-    ) -> Listed | None:
+    ) -> MessagePage | None:
         """Return what waits for it, by when it is due, then what ended since, newest end first.
 
         None for an unknown endpoint.
@@ -74,7 +74,7 @@ class PostgresMessages:
             return None
         shown = rows[: window.limit]
         has_more = len(rows) > window.limit
-        return Listed(
+        return MessagePage(
             [row._asdict() for row in shown],
             int(total),
             has_more=has_more,

@@ -11,7 +11,7 @@ import orjson
 
 from swap_notifier.adapters.models import EndpointFacts
 from swap_notifier.domain.endpoints import Endpoint
-from swap_notifier.domain.outcomes import Claimed, Outcome
+from swap_notifier.domain.outcomes import ClaimedMessage, Outcome
 from swap_runtime.postgres.models import read_row
 from swap_runtime.postgres.sql import Row
 
@@ -36,8 +36,8 @@ def outcome_row(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def to_claimed(row: Row, claim: UUID, secrets: tuple[str, ...]) -> Claimed:
-    return Claimed(
+def to_claimed(row: Row, claim: UUID, secrets: tuple[str, ...]) -> ClaimedMessage:
+    return ClaimedMessage(
         message_id=row.id,
         swap_id=row.swap_id,
         claim=claim,

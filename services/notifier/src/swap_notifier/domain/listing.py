@@ -59,7 +59,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class MessagePage:
     """A part of a list of messages."""
 
     messages: Sequence[Mapping[str, Any]]

@@ -32,7 +32,7 @@ class DisabledReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedMessage:
     """One message, taken to be sent now, with what its endpoint needs."""
 
     message_id: str
@@ -67,7 +67,7 @@ class Answer:
 class Outcome:
     """What one attempt changes."""
 
-    claimed: Claimed
+    claimed: ClaimedMessage
     answer: Answer
     at: datetime
     state: State
@@ -79,14 +79,16 @@ class Outcome:
     def attempts(self) -> int:
         return self.claimed.attempts + 1
 
-    def spared(self) -> Outcome:
+    def without_disabling(self) -> Outcome:
         """Return what follows where the endpoint answered since this was claimed."""
         if self.again_at is None:
             return replace(self, disables=None)
         return replace(self, state=State.WAITING, due_at=self.again_at, disables=None)
 
 
-def outcome_of(claimed: Claimed, answer: Answer, *, at: datetime, jitter_ppm: int) -> Outcome:
+def outcome_of(
+    claimed: ClaimedMessage, answer: Answer, *, at: datetime, jitter_ppm: int
+) -> Outcome:
     """Decide what follows from an answer."""
     if answer.is_success:
         return Outcome(claimed, answer, at, State.DELIVERED, at, None)
@@ -99,7 +101,7 @@ def outcome_of(claimed: Claimed, answer: Answer, *, at: datetime, jitter_ppm: in
     return Outcome(claimed, answer, at, State.WAITING, again_at, None)
 
 
-def _disables(claimed: Claimed, answer: Answer, at: datetime) -> DisabledReason | None:
+def _disables(claimed: ClaimedMessage, answer: Answer, at: datetime) -> DisabledReason | None:
     if answer.http_status == GONE:
         return DisabledReason.GONE
     if claimed.failing_since is not None and at - claimed.failing_since >= FAILING_MAX:

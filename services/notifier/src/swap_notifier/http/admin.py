@@ -253,7 +253,7 @@ def _answering(route: Handler, missing: str) -> Handler:
     :param missing: the words of a 404.
     """
 
-    async def answered(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         try:
             return await route(request)
         except NotThere:
@@ -268,7 +268,7 @@ def _answering(route: Handler, missing: str) -> Handler:
             words = "an operator disabled it, and only an operator enables it"
             return _error(409, words, reason="disabled")
 
-    return answered
+    return answer
 
 
 def _require(found: Found | None) -> Found:

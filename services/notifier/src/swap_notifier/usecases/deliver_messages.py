@@ -14,7 +14,7 @@ from uuid import UUID
 from swap_notifier import observe
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.http_sender import HttpSender
-from swap_notifier.domain.outcomes import Answer, Claimed, Outcome, State, outcome_of
+from swap_notifier.domain.outcomes import Answer, ClaimedMessage, Outcome, State, outcome_of
 from swap_notifier.domain.schedule import JITTER_PPM_MAX
 from swap_notifier.domain.windows import Windows
 from swap_runtime.clock import Clock
@@ -106,7 +106,7 @@ class DeliverMessages:
         _observe(written)
         return len(ended)
 
-    async def _attempt(self, claimed: Claimed) -> None:
+    async def _attempt(self, claimed: ClaimedMessage) -> None:
         answer = await self._send(claimed)
         crashpoint("notifier.after_post")
         took = timedelta(milliseconds=answer.milliseconds)
@@ -122,7 +122,7 @@ class DeliverMessages:
         if may_be_more:
             self._due.set()
 
-    async def _send(self, claimed: Claimed) -> Answer:
+    async def _send(self, claimed: ClaimedMessage) -> Answer:
         """Make the attempt. An internal error is a failure too: its place in the window must be
         released.
         """
@@ -140,10 +140,10 @@ def _observe(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         claimed, answer = outcome.claimed, outcome.answer
         if answer.is_success:
-            observe.delivered(claimed, answer.milliseconds)
+            observe.message_delivered(claimed, answer.milliseconds)
             continue
         observe.attempt_failed(claimed, outcome.attempts, answer)
         if outcome.disables:
             observe.endpoint_disabled(claimed.endpoint_id, outcome.disables)
         elif outcome.state is State.FAILED:
-            observe.abandoned(claimed)
+            observe.message_abandoned(claimed)

@@ -19,5 +19,5 @@ class DiscardMessages:
         """Discard them all; there is never more to do at once."""
         number = await self._messages.discard(at=self._clock())
         if number:
-            observe.discarded(number)
+            observe.messages_discarded(number)
         return False

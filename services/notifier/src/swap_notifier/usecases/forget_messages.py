@@ -22,5 +22,5 @@ class ForgetMessages:
         before = self._clock() - self._keep
         number = await self._messages.forget(before=before, limit=AT_ONCE_MAX)
         if number:
-            observe.forgotten(number)
+            observe.messages_deleted(number)
         return number == AT_ONCE_MAX

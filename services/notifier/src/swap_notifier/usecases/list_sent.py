@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.domain.endpoints import Endpoint
-from swap_notifier.domain.listing import Listed, Window
+from swap_notifier.domain.listing import MessagePage, Window
 
 
 class ListSent:
@@ -47,7 +47,7 @@ class ListSent:
         undelivered_only: bool,
         delivered_only: bool = False,
         oldest_first: bool = False,
-    ) -> Listed | None:
+    ) -> MessagePage | None:
         """Return a part of what was sent to it; None for an unknown endpoint."""
         return await self._messages.list_of_endpoint(
             endpoint_id,

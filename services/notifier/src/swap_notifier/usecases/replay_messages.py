@@ -22,7 +22,7 @@ class ReplayMessages:
         """Make it due; False when it is unknown or its endpoint is disabled."""
         is_done = await self._messages.replay(message_id, at=self._clock())
         if is_done:
-            observe.replayed(message_id)
+            observe.message_replayed(message_id)
         return is_done
 
     async def since(
