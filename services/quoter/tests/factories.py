@@ -9,7 +9,7 @@ from typing import Any
 from swap_contracts.quoting import QuoteQuestion
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
-from swap_quoter.domain.market import Market, Timed, to_usd_e18
+from swap_quoter.domain.market import Market, TimedValue, to_usd_e18
 from swap_quoter.domain.routes import Route, Routes
 from tests.support import networks
 
@@ -78,9 +78,9 @@ def a_market(
     at: datetime = NOW,
 ) -> Market:
     market = Market(prices_max_age=timedelta(seconds=60), gas_max_age=timedelta(seconds=30))
-    market.prices = {symbol: Timed(to_usd_e18(usd), at) for symbol, usd in prices.items()}
+    market.prices = {symbol: TimedValue(to_usd_e18(usd), at) for symbol, usd in prices.items()}
     costs = gas if gas is not None else {ETHEREUM: 20 * GWEI, POLYGON: 50 * GWEI}
-    market.gas = {network: Timed(cost, at) for network, cost in costs.items()}
+    market.gas = {network: TimedValue(cost, at) for network, cost in costs.items()}
     everything = {
         (network, token): PLENTY
         for network in (ETHEREUM, POLYGON)

@@ -40,7 +40,7 @@ def networks_listed(networks: Collection[str]) -> None:
     begin_at_zero(GAS_UNKNOWN, networks)
 
 
-def answered(kind: str, outcome: str) -> None:
+def answer_counted(kind: str, outcome: str) -> None:
     """Count only: a log line per quote would cost more than the quote."""
     _answers(kind, outcome).inc()
 

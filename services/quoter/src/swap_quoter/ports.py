@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from swap_quoter.domain.market import Timed
+from swap_quoter.domain.market import TimedValue
 
 
 class PricesUnreadable(Exception):
@@ -13,7 +13,7 @@ class PricesUnreadable(Exception):
 
 
 class PriceSource(Protocol):
-    async def find_updates(self) -> Mapping[str, Timed] | None:
+    async def find_updates(self) -> Mapping[str, TimedValue] | None:
         """Return every price if something changed since the last call, else None.
 
         :raises PricesUnreadable: the next call tries again.

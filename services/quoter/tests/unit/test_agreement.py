@@ -13,8 +13,8 @@ from services.quoter.tests.factories import NOW, a_market
 from swap_chains.errors import ChainUnavailable, NodesDiffer
 from swap_chains.evm.price_feeds import FeedAnswer
 from swap_quoter.adapters.chain_feeds import ChainFeeds, Feed
-from swap_quoter.domain.agreement import Agreed, Bounds, agree
-from swap_quoter.domain.market import Timed
+from swap_quoter.domain.agreement import AgreedPrices, Bounds, agree
+from swap_quoter.domain.market import TimedValue
 from swap_quoter.usecases.follow_prices import FollowPrices, PriceBook
 
 MINUTE = timedelta(minutes=1)
@@ -22,11 +22,11 @@ BOUNDS = Bounds(MINUTE, 200)
 E18 = 10**18
 
 
-def ether(dollars: int, *, age: timedelta = timedelta(0)) -> Mapping[str, Timed]:
-    return {"ETH": Timed(dollars * E18, NOW - age)}
+def ether(dollars: int, *, age: timedelta = timedelta(0)) -> Mapping[str, TimedValue]:
+    return {"ETH": TimedValue(dollars * E18, NOW - age)}
 
 
-def agreed(*prices: Mapping[str, Timed]) -> Agreed:
+def agreed(*prices: Mapping[str, TimedValue]) -> AgreedPrices:
     return agree(prices, BOUNDS, now=NOW)
 
 
@@ -37,7 +37,7 @@ class TestAgree:
     def test_of_several_is_the_median_and_as_old_as_the_oldest(self) -> None:
         prices = (ether(3030), ether(3000, age=MINUTE), ether(3010))
 
-        assert agreed(*prices).prices == {"ETH": Timed(3010 * E18, NOW - MINUTE)}
+        assert agreed(*prices).prices == {"ETH": TimedValue(3010 * E18, NOW - MINUTE)}
 
     def test_of_two_is_between_them(self) -> None:
         assert agreed(ether(3000), ether(3010)).prices == ether(3005)
@@ -52,14 +52,14 @@ class TestAgree:
 
     @pytest.mark.fault("A19")
     def test_is_none_when_sources_are_too_far_apart(self) -> None:
-        prices = agreed(ether(3000), ether(3061), {"USDC": Timed(E18, NOW)})
+        prices = agreed(ether(3000), ether(3061), {"USDC": TimedValue(E18, NOW)})
 
-        assert prices.prices == {"USDC": Timed(E18, NOW)}
+        assert prices.prices == {"USDC": TimedValue(E18, NOW)}
         assert prices.disputed == {"ETH": 202}  # 61 of 3030.5, rounded up
 
     @pytest.mark.fault("A19")
     def test_a_single_provider_source_gives_no_price_without_another(self) -> None:
-        feed = {**ether(9000), "USDC": Timed(E18, NOW)}
+        feed = {**ether(9000), "USDC": TimedValue(E18, NOW)}
 
         agreed = agree(
             [ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, single_provider_feeds=[feed, feed]
@@ -79,7 +79,7 @@ class TestAgree:
 
     @given(st.lists(st.integers(1, 10**30), min_size=1, max_size=7))
     def test_is_within_the_limits_in_any_order(self, values: list[int]) -> None:
-        prices = [{"ETH": Timed(value, NOW)} for value in values]
+        prices = [{"ETH": TimedValue(value, NOW)} for value in values]
         wide = Bounds(MINUTE, 10**40)
 
         price = agree(prices, wide, now=NOW).prices["ETH"].value

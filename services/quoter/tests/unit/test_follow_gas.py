@@ -6,7 +6,7 @@ from services.quoter.tests.factories import ETHEREUM, NOW, a_market
 from swap_chains.errors import ChainUnavailable
 from swap_chains.ports import Fees
 from swap_quoter.adapters.chain_gas import ChainGas
-from swap_quoter.domain.market import Timed
+from swap_quoter.domain.market import TimedValue
 from swap_quoter.usecases.follow_gas import FollowGas
 
 
@@ -38,7 +38,7 @@ class TestFollowGas:
 
         await FollowGas(ChainGas(Node(Fees(7, 1))), market, clock=lambda: NOW)()
 
-        assert market.gas == {ETHEREUM: Timed(7, NOW)}
+        assert market.gas == {ETHEREUM: TimedValue(7, NOW)}
 
     async def test_lets_the_known_cost_grow_old_while_no_node_answers(self) -> None:
         market = a_market(gas={ETHEREUM: 5})
@@ -63,7 +63,7 @@ class TestFollowGas:
 
         await FollowGas(gas, market, clock=lambda: NOW)()
 
-        assert market.gas == {ETHEREUM: Timed(7 + 4, NOW)}
+        assert market.gas == {ETHEREUM: TimedValue(7 + 4, NOW)}
 
     @pytest.mark.fault("S26")
     async def test_s26_has_no_cost_while_no_node_reports_the_fee_for_bytes(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from services.quoter.tests.factories import NOW, a_market, a_route
 from swap_quoter.adapters.price_file import PriceFile, prices_from
 from swap_quoter.domain.agreement import Bounds
-from swap_quoter.domain.market import Market, Timed, to_usd_e18
+from swap_quoter.domain.market import Market, TimedValue, to_usd_e18
 from swap_quoter.ports import PricesUnreadable
 from swap_quoter.usecases.follow_prices import FollowPrices, PriceBook
 
@@ -22,8 +22,8 @@ class TestPricesFrom:
 
         prices = prices_from(content, WRITTEN_AT)
 
-        assert prices["ETH"] == Timed(3000_500000000000000000, WRITTEN_AT)
-        assert prices["USDC"] == Timed(10**18, datetime(2026, 1, 2, tzinfo=UTC))
+        assert prices["ETH"] == TimedValue(3000_500000000000000000, WRITTEN_AT)
+        assert prices["USDC"] == TimedValue(10**18, datetime(2026, 1, 2, tzinfo=UTC))
 
     @pytest.mark.parametrize(
         "content",

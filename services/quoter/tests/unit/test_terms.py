@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from services.quoter.tests.factories import ETHEREUM, GWEI, NOW, a_market, a_route
-from swap_quoter.domain.market import Timed, to_usd_e18
+from swap_quoter.domain.market import TimedValue, to_usd_e18
 from swap_quoter.domain.refusals import RateUnknown
 from swap_quoter.domain.terms import TermsBook
 
@@ -28,9 +28,9 @@ class TestTermsBook:
         first = book.get(ROUTE, refuel=False, now=NOW)
 
         if part == "prices":
-            market.prices = {**market.prices, "ETH": Timed(to_usd_e18("6000"), NOW)}
+            market.prices = {**market.prices, "ETH": TimedValue(to_usd_e18("6000"), NOW)}
         elif part == "gas":
-            market.gas = {**market.gas, ETHEREUM: Timed(40 * GWEI, NOW)}
+            market.gas = {**market.gas, ETHEREUM: TimedValue(40 * GWEI, NOW)}
         else:
             market.inventory = {}
 
@@ -43,7 +43,9 @@ class TestTermsBook:
         book = TermsBook(market, refuel_usd_e18=10**18)
         book.get(ROUTE, refuel=False, now=NOW)
         if seconds > 60:  # then only the prices are too old
-            market.gas = {name: Timed(known.value, later) for name, known in market.gas.items()}
+            market.gas = {
+                name: TimedValue(known.value, later) for name, known in market.gas.items()
+            }
 
         with pytest.raises(RateUnknown):
             book.get(ROUTE, refuel=False, now=later)

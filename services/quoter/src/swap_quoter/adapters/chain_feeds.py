@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from swap_chains.errors import ChainError
 from swap_chains.evm.price_feeds import EvmPriceFeeds, FeedAnswer
-from swap_quoter.domain.market import USD_DECIMALS, Timed
+from swap_quoter.domain.market import USD_DECIMALS, TimedValue
 from swap_quoter.ports import PricesUnreadable
 from swap_runtime.clock import Clock
 
@@ -29,9 +29,9 @@ class ChainFeeds:
         self._feeds = tuple(feeds)
         self._reader = reader
         self._clock = clock
-        self._known: Mapping[str, Timed] = {}
+        self._known: Mapping[str, TimedValue] = {}
 
-    async def find_updates(self) -> Mapping[str, Timed]:
+    async def find_updates(self) -> Mapping[str, TimedValue]:
         """Ask every feed.
 
         :raises PricesUnreadable: when no node answers, or no feed gives a price.
@@ -44,7 +44,7 @@ class ChainFeeds:
         if not rounds:
             raise PricesUnreadable("no feed gives a price")
         updates = {
-            feed.symbol: _timed(feed, rounds[feed.aggregator], asked_at)
+            feed.symbol: _to_timed_value(feed, rounds[feed.aggregator], asked_at)
             for feed in self._feeds
             if feed.aggregator in rounds
         }
@@ -52,8 +52,8 @@ class ChainFeeds:
         return self._known
 
 
-def _timed(feed: Feed, answer: FeedAnswer, asked_at: datetime) -> Timed:
+def _to_timed_value(feed: Feed, answer: FeedAnswer, asked_at: datetime) -> TimedValue:
     """Say how old a price is: a round that stands is the price of now, an older one is as it is."""
     value = answer.value * 10**USD_DECIMALS // 10**answer.decimals
     is_fresh = asked_at - answer.at <= feed.max_age
-    return Timed(value, asked_at if is_fresh else answer.at)
+    return TimedValue(value, asked_at if is_fresh else answer.at)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from swap_quoter.domain.market import PriceInvalid, Timed, to_usd_e18
+from swap_quoter.domain.market import PriceInvalid, TimedValue, to_usd_e18
 from swap_quoter.ports import PricesUnreadable
 
 Stamp = tuple[int, int, int]  # what changes when the file does
@@ -24,7 +24,7 @@ class PriceFile:
         self._path = path
         self._read: Stamp | None = None
 
-    async def find_updates(self) -> Mapping[str, Timed] | None:
+    async def find_updates(self) -> Mapping[str, TimedValue] | None:
         """Read the file if it changed. Elsewhere than in the loop: a disk may hang.
 
         :raises PricesUnreadable: when it is missing or not understood.
@@ -34,7 +34,7 @@ class PriceFile:
         except (OSError, ValueError) as error:
             raise PricesUnreadable(f"{self._path.name}: {error}") from error
 
-    def _updates(self) -> Mapping[str, Timed] | None:
+    def _updates(self) -> Mapping[str, TimedValue] | None:
         facts = self._path.stat()
         stamp = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
         if stamp == self._read:
@@ -45,17 +45,19 @@ class PriceFile:
         return prices
 
 
-def prices_from(content: bytes, written_at: datetime) -> dict[str, Timed]:
+def prices_from(content: bytes, written_at: datetime) -> dict[str, TimedValue]:
     """
     :raises ValueError: when the content does not have the module's format.
     """
     document = orjson.loads(content)
     if not isinstance(document, dict):
         raise PriceInvalid("not an object")
-    return {symbol: _timed(symbol, value, written_at) for symbol, value in document.items()}
+    return {
+        symbol: _to_timed_value(symbol, value, written_at) for symbol, value in document.items()
+    }
 
 
-def _timed(symbol: str, value: object, written_at: datetime) -> Timed:
+def _to_timed_value(symbol: str, value: object, written_at: datetime) -> TimedValue:
     members = value if isinstance(value, dict) else {"usd": value}
     dollars, at = members.get("usd"), members.get("at")
     if not isinstance(dollars, str):
@@ -65,4 +67,4 @@ def _timed(symbol: str, value: object, written_at: datetime) -> Timed:
     moment = datetime.fromisoformat(at) if isinstance(at, str) else written_at
     if moment.tzinfo is None:
         raise PriceInvalid(f"{symbol}: the moment has no time zone")
-    return Timed(to_usd_e18(dollars), moment)
+    return TimedValue(to_usd_e18(dollars), moment)

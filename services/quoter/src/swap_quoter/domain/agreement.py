@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from swap_quoter.domain.market import Timed
+from swap_quoter.domain.market import TimedValue
 
 BASIS_POINTS: Final = 10_000
 
@@ -21,18 +21,18 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
-    prices: Mapping[str, Timed]
+class AgreedPrices:
+    prices: Mapping[str, TimedValue]
     disputed: Mapping[str, int]  # basis points between the lowest and the highest
 
 
 def agree(
-    prices_of_sources: Iterable[Mapping[str, Timed]],
+    prices_of_sources: Iterable[Mapping[str, TimedValue]],
     bounds: Bounds,
     *,
     now: datetime,
-    single_provider_feeds: Iterable[Mapping[str, Timed]] = (),
-) -> Agreed:
+    single_provider_feeds: Iterable[Mapping[str, TimedValue]] = (),
+) -> AgreedPrices:
     """Return the median of every symbol's fresh prices, as old as the oldest of them.
 
     A symbol with sources too far apart has no price: one of them is wrong. A symbol with only old
@@ -46,7 +46,7 @@ def agree(
         others = by_symbol.get(symbol, [])
         if any(not _is_stale(price, bounds, now) for price in others):
             others.extend(prices_of_one)
-    prices: dict[str, Timed] = {}
+    prices: dict[str, TimedValue] = {}
     disputed: dict[str, int] = {}
     for symbol, candidates in by_symbol.items():
         fresh = [p for p in candidates if not _is_stale(p, bounds, now)]
@@ -58,12 +58,12 @@ def agree(
         if spread * BASIS_POINTS > bounds.spread_basis_points_max * median:
             disputed[symbol] = -(-spread * BASIS_POINTS // median)
         else:
-            prices[symbol] = Timed(median, min(price.at for price in fresh))
-    return Agreed(prices, disputed)
+            prices[symbol] = TimedValue(median, min(price.at for price in fresh))
+    return AgreedPrices(prices, disputed)
 
 
-def _by_symbol(sources: Iterable[Mapping[str, Timed]]) -> dict[str, list[Timed]]:
-    by_symbol: dict[str, list[Timed]] = {}
+def _by_symbol(sources: Iterable[Mapping[str, TimedValue]]) -> dict[str, list[TimedValue]]:
+    by_symbol: dict[str, list[TimedValue]] = {}
     for source in sources:
         for symbol, price in source.items():
             by_symbol.setdefault(symbol, []).append(price)
@@ -78,5 +78,5 @@ def _median(values: Sequence[int]) -> int:
     return (values[middle - 1] + values[middle]) // 2
 
 
-def _is_stale(price: Timed, bounds: Bounds, now: datetime) -> bool:
+def _is_stale(price: TimedValue, bounds: Bounds, now: datetime) -> bool:
     return bounds.max_age is not None and now - price.at > bounds.max_age

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swap_quoter.domain.pricing import PPM, Priced, Rates, net_of, token_unit
+from swap_quoter.domain.pricing import PPM, PricedAmount, Rates, net_of, token_unit
 from swap_quoter.domain.routes import BASIS_POINTS, Route
 
 Step = tuple[str, str, int]  # name, formula, value
 
 
 def steps_of(
-    route: Route, rates: Rates, priced: Priced, slippage_ppm: int, asked_receive: int | None
+    route: Route, rates: Rates, priced: PricedAmount, slippage_ppm: int, asked_receive: int | None
 ) -> tuple[Step, ...]:
     """Return every integer between the inputs and the quote.
 
@@ -19,7 +19,7 @@ def steps_of(
     """
     return (
         *_rate(route, rates),
-        *_requested(route, rates, priced, asked_receive),
+        *_requested_steps(route, rates, priced, asked_receive),
         *_result(rates, priced, slippage_ppm),
     )
 
@@ -51,8 +51,8 @@ def _rate(route: Route, rates: Rates) -> Iterator[Step]:
     )
 
 
-def _requested(
-    route: Route, rates: Rates, priced: Priced, asked_receive: int | None
+def _requested_steps(
+    route: Route, rates: Rates, priced: PricedAmount, asked_receive: int | None
 ) -> Iterator[Step]:
     if asked_receive is None:
         yield "requested", "as asked", priced.requested
@@ -72,7 +72,7 @@ def _requested(
     )
 
 
-def _result(rates: Rates, priced: Priced, slippage_ppm: int) -> Iterator[Step]:
+def _result(rates: Rates, priced: PricedAmount, slippage_ppm: int) -> Iterator[Step]:
     yield (
         "service_fee",
         f"ceil(requested × fee_basis_points ÷ {BASIS_POINTS})",

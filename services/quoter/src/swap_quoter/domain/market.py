@@ -15,7 +15,7 @@ RouteKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedValue:
     """A number and the moment it was true."""
 
     value: int
@@ -42,13 +42,13 @@ class Market:
 
     prices_max_age: timedelta | None  # None: their age does not count
     gas_max_age: timedelta
-    prices: Mapping[str, Timed] = field(
+    prices: Mapping[str, TimedValue] = field(
         default_factory=dict
     )  # by price symbol, dollars at 18 decimals
-    prices_by_source: Mapping[str, Mapping[str, Timed]] = field(
+    prices_by_source: Mapping[str, Mapping[str, TimedValue]] = field(
         default_factory=dict
     )  # by source, its last prices: they explain a price to an operator
-    gas: Mapping[str, Timed] = field(default_factory=dict)  # by network, wei for one unit
+    gas: Mapping[str, TimedValue] = field(default_factory=dict)  # by network, wei for one unit
     inventory: Mapping[AssetKey, int] = field(default_factory=dict)
     completion_milliseconds: Mapping[RouteKey, int] = field(default_factory=dict)
 
@@ -110,5 +110,5 @@ def to_usd_e18(dollars: str) -> int:
     return value
 
 
-def _is_stale(known: Timed, max_age: timedelta | None, now: datetime) -> bool:
+def _is_stale(known: TimedValue, max_age: timedelta | None, now: datetime) -> bool:
     return max_age is not None and now - known.at > max_age

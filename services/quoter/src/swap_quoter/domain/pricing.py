@@ -48,7 +48,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class PricedAmount:
     """One amount, priced. Source base units but for the two that are received."""
 
     requested: int
@@ -117,7 +117,7 @@ def rates_of(
     )
 
 
-def price(rates: Rates, base_units: int, *, slippage_ppm: int) -> Priced:
+def price(rates: Rates, base_units: int, *, slippage_ppm: int) -> PricedAmount:
     """Price an amount; one that its fees eat up receives nothing."""
     service_fee = convert(
         base_units,
@@ -129,7 +129,7 @@ def price(rates: Rates, base_units: int, *, slippage_ppm: int) -> Priced:
     receive = convert(
         net, numerator=rates.numerator, denominator=rates.denominator, rounding=Rounding.DOWN
     )
-    return Priced(
+    return PricedAmount(
         requested=base_units,
         receive=receive,
         min_receive=convert(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from swap_quoter.domain.limits import Limits, limits_of
-from swap_quoter.domain.market import AssetKey, Market, Timed
+from swap_quoter.domain.market import AssetKey, Market, TimedValue
 from swap_quoter.domain.pricing import Rates, rates_of
 from swap_quoter.domain.refusals import Method
 from swap_quoter.domain.routes import Route
 
-Parts = tuple[Mapping[str, Timed], Mapping[str, Timed], Mapping[AssetKey, int]]
+Parts = tuple[Mapping[str, TimedValue], Mapping[str, TimedValue], Mapping[AssetKey, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedTerms:
     parts: Parts
     until: datetime
     terms: Terms
@@ -34,7 +34,7 @@ class TermsBook:
     def __init__(self, market: Market, *, refuel_usd_e18: int) -> None:
         self._market = market
         self._refuel_usd_e18 = refuel_usd_e18
-        self._known: dict[tuple[int, Method, bool, int], _Known] = {}
+        self._known: dict[tuple[int, Method, bool, int], _CachedTerms] = {}
 
     def get(
         self,
@@ -70,5 +70,5 @@ class TermsBook:
         )
         terms = Terms(rates, limits_of(route, rates, market))
         parts = (market.prices, market.gas, market.inventory)
-        self._known[key] = _Known(parts, market.fresh_until(route.tokens), terms)
+        self._known[key] = _CachedTerms(parts, market.fresh_until(route.tokens), terms)
         return terms

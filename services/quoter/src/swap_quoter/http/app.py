@@ -68,36 +68,36 @@ class QuoterEndpoints:
         question = QuoteQuestion.model_validate_json(await _body(request))
         answer = self._give_quotes(question)
         if answer.explanation is not None:
-            return _answered(request, answer.model_dump_json().encode())
-        return _answered(request, render_json(answer))
+            return _answer(request, answer.model_dump_json().encode())
+        return _answer(request, render_json(answer))
 
     async def _quotes(self, request: Request) -> Response:
         questions = QuoteQuestions.model_validate_json(await _body(request)).questions
         outcomes = tuple(self._outcome(question) for question in questions)
         answer = QuotesAnswer.from_trusted({"outcomes": outcomes})
         if any(question.explain for question in questions):
-            return _answered(request, answer.model_dump_json().encode())
-        return _answered(request, render_json(answer))
+            return _answer(request, answer.model_dump_json().encode())
+        return _answer(request, render_json(answer))
 
     def _outcome(self, question: QuoteQuestion) -> QuoteOutcome:
         try:
             answer = self._give_quotes(question)
         except Refusal as refusal:
-            observe.answered("quote", code_of(refusal))
+            observe.answer_counted("quote", code_of(refusal))
             return QuoteOutcome(refusal=refusal_body(refusal))
-        observe.answered("quote", "ok")
+        observe.answer_counted("quote", "ok")
         return QuoteOutcome.from_trusted({"answer": answer, "refusal": None})
 
     async def _limits(self, request: Request) -> Response:
         question = RouteQuestion.model_validate_json(await _body(request))
-        return _answered(request, self._give_limits(question).model_dump_json().encode())
+        return _answer(request, self._give_limits(question).model_dump_json().encode())
 
     async def _ranges(self, request: Request) -> Response:
         question = RouteQuestion.model_validate_json(await _body(request))
-        return _answered(request, self._give_ranges(question).model_dump_json().encode())
+        return _answer(request, self._give_ranges(question).model_dump_json().encode())
 
     async def _prices(self, request: Request) -> Response:
-        return _answered(request, self._list_prices().model_dump_json().encode())
+        return _answer(request, self._list_prices().model_dump_json().encode())
 
 
 def quoter_app(
@@ -164,7 +164,7 @@ class Refusals:
         try:
             return await self._app(scope, receive, send)
         except Refusal as error:
-            refusal = _refused(scope, error)
+            refusal = _answer_refusal(scope, error)
         except ValidationError as error:
             refusal = _invalid(scope, error)
         except HTTPException:  # of `body_of` alone
@@ -176,19 +176,19 @@ async def _body(request: Request) -> bytes:
     return await body_of(request, bytes_max=BODY_BYTES_MAX)
 
 
-def _answered(request: Request, content: bytes) -> Response:
-    observe.answered(_name(request.scope), "ok")
+def _answer(request: Request, content: bytes) -> Response:
+    observe.answer_counted(_name(request.scope), "ok")
     return Response(content, media_type="application/json")
 
 
-def _refused(scope: Scope, error: Refusal) -> Response:
+def _answer_refusal(scope: Scope, error: Refusal) -> Response:
     code = code_of(error)
-    observe.answered(_name(scope), code)
+    observe.answer_counted(_name(scope), code)
     return refusal_response(code, str(error), error.limit_base_units)
 
 
 def _invalid(scope: Scope, error: ValidationError) -> Response:
-    observe.answered(_name(scope), ErrorCode.VALIDATION_ERROR)
+    observe.answer_counted(_name(scope), ErrorCode.VALIDATION_ERROR)
     fault = error.errors(include_url=False, include_input=False)[0]
     message = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
     return refusal_response(ErrorCode.VALIDATION_ERROR, message)

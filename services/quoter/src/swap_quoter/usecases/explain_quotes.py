@@ -20,8 +20,8 @@ from swap_contracts.quoting import QuoteQuestion
 from swap_domain.catalogue import Token
 from swap_quoter.domain.explaining import steps_of
 from swap_quoter.domain.limits import check_amount
-from swap_quoter.domain.market import Market, Timed
-from swap_quoter.domain.pricing import Priced
+from swap_quoter.domain.market import Market, TimedValue
+from swap_quoter.domain.pricing import PricedAmount
 from swap_quoter.domain.refusals import Method, Refusal
 from swap_quoter.domain.routes import Route
 from swap_quoter.domain.terms import Terms
@@ -46,7 +46,7 @@ class ExplainQuotes:
         question: QuoteQuestion,
         route: Route,
         terms: Terms,
-        priced: Priced,
+        priced: PricedAmount,
         slippage_ppm: int,
     ) -> QuoterExplanationModel:
         now = self._clock()
@@ -78,7 +78,7 @@ class ExplainQuotes:
                     route, terms.rates, priced, slippage_ppm, _requested_amount(question)
                 )
             ],
-            rejected=self._rejected(question, priced),
+            rejected=self._rejected_methods(question, priced),
         )
 
     def _prices(self, route: Route, now: datetime) -> list[ExplainedPriceModel]:
@@ -129,7 +129,9 @@ class ExplainQuotes:
             available_base_units=str(self._market.available(token)),
         )
 
-    def _rejected(self, question: QuoteQuestion, priced: Priced) -> list[RejectedModel]:
+    def _rejected_methods(
+        self, question: QuoteQuestion, priced: PricedAmount
+    ) -> list[RejectedModel]:
         """Try the other ways to fund the same amount; own inventory is the only provider."""
         rejected = []
         for method in Method:
@@ -156,5 +158,5 @@ def _requested_amount(question: QuoteQuestion) -> int | None:
     return None if receive_base_units is None else int(receive_base_units)
 
 
-def _age(known: Timed, now: datetime) -> int:
+def _age(known: TimedValue, now: datetime) -> int:
     return (now - known.at) // timedelta(milliseconds=1)

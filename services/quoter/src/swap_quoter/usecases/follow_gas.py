@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swap_quoter import observe
 from swap_quoter.adapters.chain_gas import ChainGas
-from swap_quoter.domain.market import Market, Timed
+from swap_quoter.domain.market import Market, TimedValue
 from swap_runtime.clock import Clock
 
 
@@ -24,5 +24,5 @@ class FollowGas:
         if max_fee_per_gas is None:
             observe.gas_unknown(network)
             return
-        self._market.gas = {**self._market.gas, network: Timed(max_fee_per_gas, asked_at)}
+        self._market.gas = {**self._market.gas, network: TimedValue(max_fee_per_gas, asked_at)}
         observe.gas_known(network, max_fee_per_gas)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from swap_quoter import observe
 from swap_quoter.domain.agreement import Bounds, agree
-from swap_quoter.domain.market import Market, Timed
+from swap_quoter.domain.market import Market, TimedValue
 from swap_quoter.ports import PriceSource, PricesUnreadable
 from swap_runtime.clock import Clock
 
@@ -24,10 +24,10 @@ class PriceBook:
         self._one_provider_sources = frozenset(one_provider_sources)
         self._market = market
         self._bounds = bounds
-        self._by_source: dict[str, Mapping[str, Timed]] = {}
+        self._by_source: dict[str, Mapping[str, TimedValue]] = {}
         self._disputed: Mapping[str, int] = {}
 
-    def take(self, source: str, updates: Mapping[str, Timed]) -> None:
+    def take(self, source: str, updates: Mapping[str, TimedValue]) -> None:
         self._by_source[source] = updates
         self._market.prices_by_source = dict(self._by_source)
 
@@ -69,12 +69,14 @@ class FollowPrices:
         self._book.settle(self._clock())
 
 
-def _not_from_the_future(now: datetime, updates: Mapping[str, Timed]) -> Mapping[str, Timed]:
+def _not_from_the_future(
+    now: datetime, updates: Mapping[str, TimedValue]
+) -> Mapping[str, TimedValue]:
     """Let no price be from later than it was read: it would not grow old while its writer is dead.
 
     The source of such a time has a clock that is ahead, or a typing error.
     """
     return {
-        symbol: price if price.at <= now else Timed(price.value, now)
+        symbol: price if price.at <= now else TimedValue(price.value, now)
         for symbol, price in updates.items()
     }

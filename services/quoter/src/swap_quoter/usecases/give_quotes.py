@@ -10,7 +10,7 @@ from swap_contracts.quoting import AssetRef, PathStep, Quote, QuoteAnswer, Quote
 from swap_domain.catalogue import Token
 from swap_quoter.domain.limits import check_amount
 from swap_quoter.domain.market import Market
-from swap_quoter.domain.pricing import Priced, Rates, amount_for, price
+from swap_quoter.domain.pricing import PricedAmount, Rates, amount_for, price
 from swap_quoter.domain.refusals import SlippageTooLarge
 from swap_quoter.domain.routes import Route, expected_milliseconds
 from swap_quoter.domain.terms import Terms
@@ -21,7 +21,7 @@ SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
 OWN_INVENTORY = (PathStep(provider="SOLVER", order=0),)
 NO_DISCOUNT = "0"
 SECOND = timedelta(seconds=1)
-UNKNOWN = Priced(requested=0, receive=0, min_receive=0, blockchain_fee=0, service_fee=0)
+UNKNOWN = PricedAmount(requested=0, receive=0, min_receive=0, blockchain_fee=0, service_fee=0)
 
 
 class GiveQuotes:
@@ -40,7 +40,7 @@ class GiveQuotes:
         """
         route, terms = self._find_terms(question)
         slippage_ppm = _slippage(route, question.slippage_ppm)
-        priced = _priced(route, terms, question, slippage_ppm)
+        priced = _price_amount(route, terms, question, slippage_ppm)
         milliseconds = expected_milliseconds(route, self._market)
         explanation = None
         if question.explain:
@@ -54,7 +54,7 @@ class GiveQuotes:
         )
 
     def _quote(
-        self, route: Route, terms: Terms, priced: Priced, slippage_ppm: int, milliseconds: int
+        self, route: Route, terms: Terms, priced: PricedAmount, slippage_ppm: int, milliseconds: int
     ) -> Quote:
         # Not validated: a quote is requested hundreds of times a second, and tests read it back.
         return Quote.from_trusted(
@@ -79,7 +79,9 @@ class GiveQuotes:
         return known[1]
 
 
-def _priced(route: Route, terms: Terms, question: QuoteQuestion, slippage_ppm: int) -> Priced:
+def _price_amount(
+    route: Route, terms: Terms, question: QuoteQuestion, slippage_ppm: int
+) -> PricedAmount:
     """Price the amount; one that is not known yet is priced when it has come."""
     if question.is_open:
         check_amount(terms.limits.min, terms.limits)
