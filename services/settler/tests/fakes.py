@@ -27,7 +27,7 @@ from swap_settler.model.ports import (
 )
 from swap_settler.model.store.inventory_news import inventory_news
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
-from swap_settler.model.treasury import Unbooked, Withdrawal
+from swap_settler.model.treasury import UnbookedSweep, Withdrawal
 from swap_settler.model.work_due import WorkDue, work_due
 from swap_settler.settling.ports import DueRefund, DueRequote
 
@@ -218,7 +218,7 @@ class FakeUnitOfWork:
             if known is one or known.version < one.version:
                 self.swept = {**self.swept, one.id: _with_news(known, one)}
 
-    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
+    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[UnbookedSweep]:
         final = [
             self._unbooked(one, is_assigned=(network, one.from_address) in self.numbers)
             for one in self.swept.values()
@@ -230,7 +230,7 @@ class FakeUnitOfWork:
         ]
         return sorted(bookable, key=lambda one: (one.block_number, one.id))[:limit]
 
-    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[UnbookedSweep]:
         taken_over = [
             one
             for id, one in self.swept.items()
@@ -246,11 +246,11 @@ class FakeUnitOfWork:
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
         self.swept_booked = {**self.swept_booked, **booked}
 
-    def _unbooked(self, one: SweptFact, *, is_assigned: bool) -> Unbooked:
+    def _unbooked(self, one: SweptFact, *, is_assigned: bool) -> UnbookedSweep:
         booked = self.balance(
             AccountKind.CUSTODY, network=one.network, token=one.token, address=one.from_address
         )
-        return Unbooked(
+        return UnbookedSweep(
             one.id,
             one.network,
             one.token,

@@ -56,7 +56,7 @@ from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from swap_settler.settling.decide.deposits import NotReversible
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 from swap_settler.settling.usecases.expire_swaps import ExpireSwaps
 from swap_settler.settling.usecases.requote_swaps import RequoteSwaps
@@ -130,12 +130,12 @@ class Prices:
     def __init__(self) -> None:
         self.is_away = False
 
-    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | RequoteRefusal:
         units = int(question.base_units)
         if self.is_away:
-            return Refused.NO_ANSWER
+            return RequoteRefusal.NO_ANSWER
         if units < QUOTED_MIN:
-            return Refused.BELOW_MINIMUM
+            return RequoteRefusal.BELOW_MINIMUM
         out = units * PAYOUT // REQUESTED
         changes = {
             "requested_base_units": str(units),

@@ -29,7 +29,7 @@ from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_settler.model.swap import FailReason
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 
 NUMBER: Final = 7
 BY_NUMBER: Final = {"kind": "deposited", "sequence_number": NUMBER}
@@ -85,7 +85,7 @@ class Row:
     reason: FailReason | None = None
     status: Status | None = None  # if neither payment nor refund ends it
     share_ppm: int | None = None  # the quoter's offer, if it differs from the one before
-    refused: Refused | None = None
+    refused: RequoteRefusal | None = None
     payment_dies: bool = False  # whether the broadcast payment is proven dead in the end
     is_over: bool = False  # whether the deadline passes in the end
     quoter_is_unavailable: bool = False  # whether it waits for an absent quoter without a limit
@@ -133,7 +133,7 @@ ROWS: Final = (
         at_once(1000),
         main=1000,
         reason=FailReason.RECEIVED_LESS,
-        refused=Refused.BELOW_MINIMUM,
+        refused=RequoteRefusal.BELOW_MINIMUM,
         is_over=True,
     ),
     Row(
@@ -141,7 +141,7 @@ ROWS: Final = (
         at_once(HALF),
         main=HALF,
         reason=FailReason.RECEIVED_LESS,
-        refused=Refused.NO_ANSWER,
+        refused=RequoteRefusal.NO_ANSWER,
         is_over=True,
     ),
     Row(
@@ -163,7 +163,7 @@ ROWS: Final = (
         at_once(3 * REQUESTED),
         paid=PAYOUT,
         own=(2 * REQUESTED,),
-        refused=Refused.ABOVE_MAXIMUM,
+        refused=RequoteRefusal.ABOVE_MAXIMUM,
     ),
     Row(
         "of more than can be paid the rest goes back",
@@ -177,7 +177,7 @@ ROWS: Final = (
         at_once(3 * REQUESTED),
         paid=PAYOUT,
         own=(2 * REQUESTED,),
-        refused=Refused.NO_ANSWER,
+        refused=RequoteRefusal.NO_ANSWER,
     ),
     Row(
         "more is never worth less than what was promised",
@@ -191,7 +191,7 @@ ROWS: Final = (
         at_once(REQUESTED + COST),
         paid=PAYOUT,
         own=(COST,),
-        refused=Refused.NO_ANSWER,
+        refused=RequoteRefusal.NO_ANSWER,
     ),
     # Outside the maximum
     Row(
@@ -199,7 +199,7 @@ ROWS: Final = (
         at_once(3 * REQUESTED, **LATE),
         main=3 * REQUESTED,
         reason=FailReason.RECEIVED_MORE,
-        refused=Refused.ABOVE_MAXIMUM,
+        refused=RequoteRefusal.ABOVE_MAXIMUM,
     ),
     # A second deposit, after the first was accepted
     Row(
@@ -243,7 +243,7 @@ ROWS: Final = (
         at_once(REQUESTED, **LATE),
         main=REQUESTED,
         reason=FailReason.ROUTE_UNAVAILABLE,
-        refused=Refused.NO_ANSWER,
+        refused=RequoteRefusal.NO_ANSWER,
         quoter_is_unavailable=True,
     ),
     Row(
@@ -258,7 +258,7 @@ ROWS: Final = (
         at_once(REQUESTED, **LATE),
         main=REQUESTED,
         reason=FailReason.RECEIVED_LESS,
-        refused=Refused.BELOW_MINIMUM,
+        refused=RequoteRefusal.BELOW_MINIMUM,
     ),
     Row(
         "an on-time deposit that cannot be paid",

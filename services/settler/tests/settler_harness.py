@@ -35,7 +35,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Swap
 from swap_settler.settling.decide.payouts import abandon_payment
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.ports import DueRefund, DueRefunds, DueRequote, DueRequotes
 from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 from swap_settler.settling.usecases.expire_swaps import ExpireSwaps
@@ -69,13 +69,13 @@ class Quoter:
     def __init__(self) -> None:
         self.quoted: list[QuoteQuestion] = []
         self.share_ppm = PPM * PAYOUT // REQUESTED
-        self.refused: Refused | None = None
+        self.refused: RequoteRefusal | None = None
 
-    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | RequoteRefusal:
         self.quoted.append(question)
         units = int(question.base_units)
         if self.refused is not None or units < QUOTED_MIN:
-            return self.refused or Refused.BELOW_MINIMUM
+            return self.refused or RequoteRefusal.BELOW_MINIMUM
         quote = a_quote(requested=units, payout=units * self.share_ppm // PPM)
         return QuoteAnswer(quote=quote, lifetime_seconds=300)
 

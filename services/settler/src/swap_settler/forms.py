@@ -62,23 +62,23 @@ def answers_wrong_forms(carry_out: Method[Response]) -> Method[Response]:
     """Answer an order with a wrong form with 400 and the words."""
 
     @wraps(carry_out)
-    async def answered(self: Any, order: Order) -> Response:
+    async def answer(self: Any, order: Order) -> Response:
         try:
             return await carry_out(self, order)
         except WrongForm as error:
             return JSONResponse({"error": str(error)}, status_code=400)
 
-    return answered
+    return answer
 
 
 def skips_wrong_forms(needs_second: Method[str | None]) -> Method[str | None]:
     """Ask no second operator about an order with a wrong form: it is refused when it is read."""
 
     @wraps(needs_second)
-    async def weighed(self: Any, order: Order) -> str | None:
+    async def check_second(self: Any, order: Order) -> str | None:
         try:
             return await needs_second(self, order)
         except WrongForm:
             return None
 
-    return weighed
+    return check_second

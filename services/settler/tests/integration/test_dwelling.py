@@ -175,7 +175,7 @@ class TestAPaymentThatWaits:
         await world.confirmed_swaps(1, first=2)
         assert sorted(await world.intent_states()) == ["assigned", "reserved"]
 
-        [found] = await dwelling(world).unsent(timedelta(hours=1), limit=9)
+        [found] = await dwelling(world).find_unsent(timedelta(hours=1), limit=9)
 
         [waits] = await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
         assert found == waits.id

@@ -359,7 +359,7 @@ class TestTheProof:
 
         assert results.paid_externally == [paid_id]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
-        assert await dwelling.unsent(timedelta(0), limit=10) == {}
+        assert await dwelling.find_unsent(timedelta(0), limit=10) == {}
         [swap] = await world.rows("SELECT status FROM swap")
         assert swap.status == "ls_transfer_pending"
         assert await last_cause(world) == "payment_reconciled"

@@ -126,7 +126,7 @@ class TestExplaining:
         await world.resuming()(DESTINATION, **OPERATOR_ORDER)
 
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
-        assert await dwelling.unsent(timedelta(0), limit=10) == {}
+        assert await dwelling.find_unsent(timedelta(0), limit=10) == {}
 
     @pytest.mark.fault("S11")
     async def test_intent_paid_externally_as_ordered_is_made(self, world: World) -> None:
@@ -237,7 +237,7 @@ class TestExplaining:
         assert (world.paid(1), world.paid(2)) == (PAYOUT - 1, PAYOUT)
         assert sorted(await world.intent_states()) == ["broadcast", "broadcast"]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
-        assert await dwelling.unsent(timedelta(0), limit=10) == {}
+        assert await dwelling.find_unsent(timedelta(0), limit=10) == {}
 
     async def test_is_refused_for_a_transaction_of_the_service(self, world: World) -> None:
         await world.confirmed_swaps(1)
@@ -340,7 +340,7 @@ class TestPaidByAnother:
         assert await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NULL") == []
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         await world.resuming()(DESTINATION, **OPERATOR_ORDER)
-        assert await dwelling.unsent(timedelta(0), limit=10) == {}
+        assert await dwelling.find_unsent(timedelta(0), limit=10) == {}
 
 
 @pytest.mark.parametrize("is_gone", [False, True])

@@ -265,16 +265,16 @@ async def test_r6_what_waits_meanwhile_grows_no_older(
     dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
     await world.confirmed_swaps(1)
     await change(world, "UPDATE intent SET created_at = now() - interval '3 hours'")
-    assert len(await dwelling.unsent(HOUR, limit=10)) == 1
+    assert len(await dwelling.find_unsent(HOUR, limit=10)) == 1
 
     await halts.halt(where, ago=2.5 * HOUR)
-    assert await dwelling.unsent(HOUR, limit=10) == {}
+    assert await dwelling.find_unsent(HOUR, limit=10) == {}
 
     await halts.resume()
-    assert await dwelling.unsent(HOUR, limit=10) == {}
+    assert await dwelling.find_unsent(HOUR, limit=10) == {}
 
     await change(world, "UPDATE intent SET created_at = now() - interval '4 hours'")
-    assert len(await dwelling.unsent(HOUR, limit=10)) == 1
+    assert len(await dwelling.find_unsent(HOUR, limit=10)) == 1
 
 
 @pytest.mark.fault("R6")

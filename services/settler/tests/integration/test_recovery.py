@@ -342,7 +342,7 @@ class TestHeld:
         dwelling = PostgresDwelling(held.engine, networks=[SOURCE, DESTINATION])
         await held.rows("UPDATE intent SET created_at = now() - interval '3 hours' RETURNING 1")
 
-        assert await dwelling.unsent(timedelta(hours=2), limit=10) == {}
+        assert await dwelling.find_unsent(timedelta(hours=2), limit=10) == {}
 
     async def test_numbers_from_the_lost_period_are_not_reused(self, held: World) -> None:
         [row] = await held.rows("SELECT nextval(pg_get_serial_sequence('account', 'id')) AS id")

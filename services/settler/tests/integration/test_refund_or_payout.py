@@ -41,7 +41,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Leg
 from swap_settler.settling.decide import payouts
 from swap_settler.settling.decide.deposits import NotReversible
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.store.due_refunds import PostgresDueRefunds
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 
@@ -113,7 +113,7 @@ class SwapSchedule:
 
     async def requote(self) -> None:
         quoter = self.settler.quoter
-        quoter.refused = self.random.choice((None, None, None, *Refused))
+        quoter.refused = self.random.choice((None, None, None, *RequoteRefusal))
         quoter.share_ppm = self.random.choice((998_000, 990_000, 500_000))
         await self.settler.requote_swaps()
 
@@ -122,7 +122,7 @@ class SwapSchedule:
         if intent is not None:
             await self.books.sign(intent, _hash(intent))
             swap = await self.books.swap()
-            change = payouts.sent(swap, intent.id, at=self.settler.now)
+            change = payouts.mark_sent(swap, intent.id, at=self.settler.now)
             await self.flush(change)
 
     async def mined(self) -> None:

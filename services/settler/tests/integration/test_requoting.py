@@ -24,7 +24,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 from swap_settler.settling.usecases import requote_swaps
 from tests.support.crashes import Killed, killed_at
@@ -122,7 +122,7 @@ class Interrupted(Quoter):
         super().__init__()
         self._run = run
 
-    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | RequoteRefusal:
         if not self.quoted:
             more = a_deposit_message(nth=1, units=REQUESTED, block_time=LATER)
             await self._run.deposits(more)
@@ -147,7 +147,7 @@ async def test_an_answer_about_a_sum_that_is_there_no_more_is_not_applied(
 async def test_unavailable_quoter_is_asked_again_after_a_pause(
     run: Settler, books: PostgresBooks, engine: Engine
 ) -> None:
-    run.quoter.refused = Refused.NO_ANSWER
+    run.quoter.refused = RequoteRefusal.NO_ANSWER
 
     await run.requote_swaps()
 

@@ -32,7 +32,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import Inventory
-from swap_settler.model.ledger.ledger import receipt_reversed, received
+from swap_settler.model.ledger.ledger import deposit_received, receipt_reversed
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import DepositState, Swap
@@ -200,7 +200,9 @@ class TestUnitOfWork:
         deposit = replace(a_deposit(number=None, units=HUGE), is_booked=True)
         before = await inventory(unit_of_work)
         async with unit_of_work() as work:
-            await work.flush([Changes(deposits=(deposit,), ledger=(received(deposit),))], [])
+            await work.flush(
+                [Changes(deposits=(deposit,), ledger=(deposit_received(deposit),))], []
+            )
 
         source, destination = await inventory(unit_of_work)
         assert source == Inventory(*SOURCE, HUGE, HUGE, version=1)
@@ -217,11 +219,11 @@ class TestUnitOfWork:
     async def test_books_the_same_thing_once(self, unit_of_work: UnitOfWork) -> None:
         deposit = replace(a_deposit(number=None), is_booked=True)
         async with unit_of_work() as work:
-            await work.flush([Changes(ledger=(received(deposit),))], [])
+            await work.flush([Changes(ledger=(deposit_received(deposit),))], [])
 
         with pytest.raises(Exception, match=r"was booked|ledger_transaction"):
             async with unit_of_work() as work:
-                await work.flush([Changes(ledger=(received(deposit),))], [])
+                await work.flush([Changes(ledger=(deposit_received(deposit),))], [])
 
     async def test_finds_whose_payment_it_is(self, unit_of_work: UnitOfWork) -> None:
         await Settler(unit_of_work).paid_for()

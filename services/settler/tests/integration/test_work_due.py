@@ -47,7 +47,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import WAITS_FOR
 from swap_settler.settling.decide.requests import begin
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.ports import DueRefunds, DueRequotes
 from swap_settler.settling.store.due_refunds import PostgresDueRefunds
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
@@ -198,7 +198,7 @@ async def test_a_later_fact_about_the_same_sum_asks_no_second_time(
     run = subject.run
     await run.requests(a_request())
     run.now = LATER
-    run.quoter.refused = Refused.BELOW_MINIMUM
+    run.quoter.refused = RequoteRefusal.BELOW_MINIMUM
     await run.deposits(a_deposit_message(units=5, block_time=LATER))
     await run.requote_swaps()
     assert await subject.due_requotes() == []
@@ -218,7 +218,7 @@ async def test_a_requote_that_is_put_off_is_due_after_its_pause(subject: Subject
     await run.requests(a_request())
     run.now = LATER
     await run.deposits(a_deposit_message(block_time=LATER))
-    run.quoter.refused = Refused.NO_ANSWER
+    run.quoter.refused = RequoteRefusal.NO_ANSWER
 
     await run.requote_swaps()
     assert await subject.due_requotes() == []

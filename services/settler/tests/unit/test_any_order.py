@@ -39,7 +39,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import DepositState, Intent, IntentState
 from swap_settler.settling.decide import payouts
 from swap_settler.settling.decide.deposits import NotReversible
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 
 NUMBERS, NTHS = (1, 2), (0, 1, 2)
 UNITS = (REQUESTED, REQUESTED // 2, REQUESTED * 2, 1)
@@ -126,9 +126,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(
         share_ppm=st.sampled_from((998_000, 990_000, 500_000)),
-        refused=st.sampled_from((None, None, *Refused)),
+        refused=st.sampled_from((None, None, *RequoteRefusal)),
     )
-    def quoter_is_queried(self, share_ppm: int, refused: Refused | None) -> None:
+    def quoter_is_queried(self, share_ppm: int, refused: RequoteRefusal | None) -> None:
         quoter = self.settler.quoter
         quoter.share_ppm, quoter.refused = share_ppm, refused
         self.run_now(self.requote_swaps())
@@ -149,7 +149,7 @@ class AnyOrder(RuleBasedStateMachine):
         intent = self.payment(number, data)
         if intent is not None and intent.attempts:
             swap = self.work.swap(swap_id(number))
-            self.run_now(self.flush(payouts.sent(swap, intent.id, at=self.settler.now)))
+            self.run_now(self.flush(payouts.mark_sent(swap, intent.id, at=self.settler.now)))
 
     @rule(number=numbers, data=st.data())
     def lane_abandons_after_proof(self, number: int, data: st.DataObject) -> None:

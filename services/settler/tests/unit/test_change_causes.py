@@ -120,7 +120,7 @@ class TestAPayment:
     def test_is_sent(self, kind: IntentKind) -> None:
         swap, intent = paying(kind, IntentState.ASSIGNED)
 
-        assert payouts.sent(swap, intent.id, at=NOON).cause is cause_of_payment(kind, "sent")
+        assert payouts.mark_sent(swap, intent.id, at=NOON).cause is cause_of_payment(kind, "sent")
 
     def test_of_an_external_transaction_is_in_a_block(self, kind: IntentKind) -> None:
         swap, intent = paying(kind, IntentState.ASSIGNED)
@@ -172,7 +172,7 @@ def offer(payout: int) -> Any:
         (requotes.accept(late(), offer(10**9), at=LATER, **RESOURCES), "requoted"),
         (requotes.accept(late(), offer(1), at=LATER, **RESOURCES), "requote_refused"),
         (
-            requotes.refuse(late(), requotes.Refused.ABOVE_MAXIMUM, at=LATER, **RESOURCES),
+            requotes.refuse(late(), requotes.RequoteRefusal.ABOVE_MAXIMUM, at=LATER, **RESOURCES),
             "requote_refused",
         ),
         (refunds.start(refunding(), None, at=LATER, cost=1, paid_id=7), "refund_started"),

@@ -250,7 +250,7 @@ class TestAReorgOfADepositWithoutASwap:
     def test_ends_an_unsigned_payment(self) -> None:
         change = self.decided("reverted", self.CLAIM)
 
-        dead = self.CLAIM.died("a reorg took the deposit before anything could pay for it")
+        dead = self.CLAIM.as_dead("a reorg took the deposit before anything could pay for it")
         assert change.intents == (dead,)
         assert [one.state for one in change.deposits] == [DepositState.REVERTED]
         assert change.ledger == (

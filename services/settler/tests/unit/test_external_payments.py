@@ -237,7 +237,7 @@ class TestAPaymentThatIsNoSwaps:
         change = abandon_standalone_intent(intent, because="so", failures=3)
 
         [dead] = change.intents
-        assert dead == intent.died("so", failures=3)
+        assert dead == intent.as_dead("so", failures=3)
         assert callable(release)
         assert change.ledger == (release(dead),)
 

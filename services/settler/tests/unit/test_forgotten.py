@@ -105,7 +105,7 @@ class TestFreeLeg:
         assert change == payouts.abandon_payment(
             swap, output_of(swap).id, at=LATER, because=SENT_BACK, failures=0
         ).with_cause(CAUSE)
-        assert change.intents == (output_of(swap).died(SENT_BACK, failures=0),)
+        assert change.intents == (output_of(swap).as_dead(SENT_BACK, failures=0),)
         assert swap_of(change).status is Status.REFUND_PENDING
 
     def test_leaves_a_payment_of_the_same_kind(self) -> None:
@@ -176,7 +176,7 @@ class TestFreeRefuel:
         assert change == payouts.abandon_payment(
             swap, self.REFUEL.id, at=LATER, because=SENT_BACK, failures=0
         ).with_cause(CAUSE)
-        assert change.intents == (self.REFUEL.died(SENT_BACK, failures=0),)
+        assert change.intents == (self.REFUEL.as_dead(SENT_BACK, failures=0),)
         assert swap_of(change).changed_at == LATER
 
     def test_refuses_one_that_was_signed(self) -> None:
@@ -223,8 +223,8 @@ class TestLeaveOutLater:
 
         on = swap.on(LATER)
         assert change.ledger == (
-            ledger.returned(on, swap.deposits[self.THIRD], 100),
-            ledger.returned(on, swap.deposits[self.SECOND], 300),
+            ledger.excess_returned(on, swap.deposits[self.THIRD], 100),
+            ledger.excess_returned(on, swap.deposits[self.SECOND], 300),
         )
         assert swap_of(change).changed_at == LATER
         assert swap_of(change).credited_base_units == 600

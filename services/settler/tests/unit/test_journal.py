@@ -135,7 +135,7 @@ def back(*moves: tuple[Account, int]) -> tuple[tuple[Account, int], ...]:
 JOURNAL = {
     # Movements without a swap
     "the owner funds the Treasury": (
-        lambda: ledger.received(FUNDING),
+        lambda: ledger.deposit_received(FUNDING),
         entry(
             f"funded/{DEPOSIT.id}/2",
             (custody(), REQUESTED),
@@ -155,7 +155,7 @@ JOURNAL = {
         ),
     ),
     "a deposit without a swap": (
-        lambda: ledger.received(DEPOSIT),
+        lambda: ledger.deposit_received(DEPOSIT),
         entry(
             f"suspended/{DEPOSIT.id}/2",
             (custody(), REQUESTED),
@@ -175,7 +175,7 @@ JOURNAL = {
         ),
     ),
     "a deposit in suspense is matched, which moves no custody": (
-        lambda: ledger.matched(SWAP, DEPOSIT),
+        lambda: ledger.deposit_matched(SWAP, DEPOSIT),
         entry(
             f"matched/{DEPOSIT.id}/2",
             (of(K.SUSPENSE, deposit_id=DEPOSIT.id), REQUESTED),
@@ -184,7 +184,7 @@ JOURNAL = {
     ),
     # Deposits of a swap
     "a deposit is credited": (
-        lambda: ledger.credited(SWAP, DEPOSIT),
+        lambda: ledger.deposit_credited(SWAP, DEPOSIT),
         entry(
             f"credited/{DEPOSIT.id}/2",
             (custody(), REQUESTED),
@@ -193,7 +193,7 @@ JOURNAL = {
         ),
     ),
     "a deposit at an address is held there": (
-        lambda: ledger.credited(SWAP, AT_ADDRESS),
+        lambda: ledger.deposit_credited(SWAP, AT_ADDRESS),
         entry(
             f"credited/{DEPOSIT.id}/2",
             (AT_THE_ADDRESS, REQUESTED),
@@ -211,11 +211,11 @@ JOURNAL = {
         ),
     ),
     "a reorg took what was paid for": (
-        lambda: ledger.lost(SWAP, SPLIT),
+        lambda: ledger.deposit_lost(SWAP, SPLIT),
         entry(f"lost/{OWN}/2", (of_swap(K.LOSS), MAIN), (custody(), -MAIN), at=HERE),
     ),
     "a reorg took what was sent back on its own leg": (
-        lambda: ledger.lost(SWAP, SPLIT, OWN),
+        lambda: ledger.deposit_lost(SWAP, SPLIT, OWN),
         entry(
             f"lost/{OWN}/2/own",
             (of_swap(K.LOSS, leg=OWN), RETURNED),
@@ -224,11 +224,11 @@ JOURNAL = {
         ),
     ),
     "what was lost is mined again": (
-        lambda: ledger.recovered(SWAP, SPLIT),
+        lambda: ledger.deposit_recovered(SWAP, SPLIT),
         entry(f"recovered/{OWN}/2", (custody(), MAIN), (of_swap(K.LOSS), -MAIN), at=HERE),
     ),
     "what was lost on its own leg is mined again": (
-        lambda: ledger.recovered(SWAP, SPLIT, OWN),
+        lambda: ledger.deposit_recovered(SWAP, SPLIT, OWN),
         entry(
             f"recovered/{OWN}/2/own",
             (custody(), RETURNED),
@@ -249,11 +249,11 @@ JOURNAL = {
         ),
     ),
     "what was claimable is to be sent back": (
-        lambda: ledger.unclaimed(SWAP, 900),
+        lambda: ledger.claimable_to_liability(SWAP, 900),
         entry(f"unclaimed/{ID}/4", (of_swap(K.CLAIMABLE), 900), (of_swap(K.SWAP_LIABILITY), -900)),
     ),
     "so is that of an own leg, by the same fact": (
-        lambda: ledger.unclaimed(SWAP, 900, OWN),
+        lambda: ledger.claimable_to_liability(SWAP, 900, OWN),
         entry(
             f"unclaimed/{ID}/4/{OWN}",
             (of_swap(K.CLAIMABLE, leg=OWN), 900),
@@ -277,7 +277,7 @@ JOURNAL = {
         ),
     ),
     "what the swap does not take of a deposit": (
-        lambda: ledger.returned(SWAP, DEPOSIT, 300),
+        lambda: ledger.excess_returned(SWAP, DEPOSIT, 300),
         entry(
             f"returned/{DEPOSIT.id}/2/4",
             (of_swap(K.SWAP_LIABILITY), 300),

@@ -13,7 +13,7 @@ from swap_settler.model.ledger.accounts import (
     Holder,
     LedgerTransaction,
     Posting,
-    Unbalanced,
+    UnbalancedTransaction,
 )
 from swap_settler.model.ledger.inventory import Inventory, assets_moved, inventory_after
 from swap_settler.model.ledger.ledger import gas_spent, signer_topped_up
@@ -45,7 +45,7 @@ TREASURY = Account(
 def test_postings_that_do_not_sum_to_zero_per_asset_are_refused(
     moves: tuple[tuple[Account, int]],
 ) -> None:
-    with pytest.raises(Unbalanced, match=r"^test/1: "):
+    with pytest.raises(UnbalancedTransaction, match=r"^test/1: "):
         booked(*moves)
 
 

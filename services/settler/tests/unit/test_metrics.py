@@ -42,7 +42,7 @@ def test_a_swap_without_its_output_counts_once(
     before = unsuccessful()
     swap = replace(a_swap(), status=status, fail_reason=REASON)
 
-    observe_changes.changed(
+    observe_changes.changes_committed(
         [Changes(swap=swap, previous_status=previous, cause=ChangeCause.REQUOTED)]
     )
 

@@ -26,7 +26,7 @@ from services.settler.tests.money_rows import BY_ADDRESS, NUMBER
 from services.settler.tests.settler_harness import PPM, Settler
 from swap_domain.lifecycle import Status
 from swap_settler.model.swap import FailReason, Swap
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 
 DUST = 1
 
@@ -87,14 +87,14 @@ async def test_dust_goes_back_at_the_deadline(opened: Opened) -> None:
 
 
 async def test_deposit_above_the_maximum_is_refunded_at_once(opened: Opened) -> None:
-    opened.settler.quoter.refused = Refused.ABOVE_MAXIMUM
+    opened.settler.quoter.refused = RequoteRefusal.ABOVE_MAXIMUM
     await opened.comes(REQUESTED)
 
     assert opened.swap.fail_reason is FailReason.RECEIVED_MORE
 
 
 async def test_an_unpriced_deposit_is_refunded_without_an_answer(opened: Opened) -> None:
-    opened.settler.quoter.refused = Refused.NO_ANSWER
+    opened.settler.quoter.refused = RequoteRefusal.NO_ANSWER
     await opened.comes(REQUESTED)
     assert opened.swap.status is Status.DEPOSIT_PENDING
 

@@ -102,7 +102,7 @@ class TestAnOutput:
         [deposit] = change.deposits
         bought = swap.quote.refuel
         assert change.ledger == (
-            ledger.credited(swap, deposit),
+            ledger.deposit_credited(swap, deposit),
             ledger.quote_executed(swap, output),
             ledger.payout_reserved(swap, output),
             *((ledger.refuel_bought(swap, bought),) if bought else ()),
@@ -208,7 +208,7 @@ class TestARefund:
         after = swap.on(AT).with_intent(refund)
         assert change.intents == (refund,)
         assert change.ledger == (
-            ledger.unclaimed(after, 1_000, leg),
+            ledger.claimable_to_liability(after, 1_000, leg),
             ledger.refund_cost(after, refund),
             ledger.payout_reserved(after, refund),
         )

@@ -206,7 +206,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         final = output_of(swap_of(change))
         assert change.ledger == (
             ledger.payout_final(final, block_number=500, treasury=HERE),
-            ledger.lost(swap_of(change), deposit),
+            ledger.deposit_lost(swap_of(change), deposit),
         )
         assert swap_of(change).status is Status.COMPLETED
 
@@ -251,7 +251,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
             ledger.claim_reversed(updated_swap, known, leg, version=known.version),
             ledger.credit_reversed(updated_swap, known, version=known.version),
         )
-        assert change.intents == (payment.died("so", failures=1),)
+        assert change.intents == (payment.as_dead("so", failures=1),)
 
     def test_of_a_failed_swap_that_was_claimed_is_owed_no_more(self) -> None:
         short = swap_of(
@@ -333,7 +333,7 @@ class TestADeadPayment:
 
         change = abandon_payment(swap, claim.id, at=AT, because="so", failures=1)
 
-        dead = claim.died("so", failures=1)
+        dead = claim.as_dead("so", failures=1)
         assert change == Changes(
             swap=swap.on(AT).with_intent(dead),
             previous_status=Status.FAILED,
@@ -362,7 +362,7 @@ class TestADeadPayment:
 def test_a_payment_is_sent_with_the_time_of_the_lane() -> None:
     swap = out(IntentState.ASSIGNED)
 
-    change = payouts.sent(swap, output_of(swap).id, at=NOON + MINUTE)
+    change = payouts.mark_sent(swap, output_of(swap).id, at=NOON + MINUTE)
 
     gone = replace(output_of(swap), state=IntentState.BROADCAST)
     assert change == Changes(

@@ -28,7 +28,7 @@ from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.messages.message_mapping import paid_id_of
 from swap_settler.model.swap import FailReason, IntentState, Swap
 from swap_settler.settling.decide import deposits
-from swap_settler.settling.decide.payouts import abandon_payment, decide, sent
+from swap_settler.settling.decide.payouts import abandon_payment, decide, mark_sent
 
 HASH, OTHER_HASH = "0x" + "11" * 32, "0x" + "12" * 32
 
@@ -69,7 +69,7 @@ class TestPaid:
         assert change.swap is not None
         assert change.swap.status is Status.PAYOUT_PENDING
         assert change.ledger == ()
-        assert sent(change.swap, intent.id, at=NOON) is NOTHING
+        assert mark_sent(change.swap, intent.id, at=NOON) is NOTHING
 
     def test_takes_any_of_its_attempts(self) -> None:
         change = changes_of_fact(out(), "seen", transaction_hash=OTHER_HASH)
@@ -172,7 +172,7 @@ class TestSent:
     def test_shows_the_output_as_initiated(self) -> None:
         swap = out(IntentState.ASSIGNED)
 
-        change = sent(swap, output_of(swap).id, at=NOON)
+        change = mark_sent(swap, output_of(swap).id, at=NOON)
 
         assert change.swap is not None
         assert change.swap.sequence == swap.sequence + 1
@@ -184,10 +184,10 @@ class TestSent:
     def test_has_no_effect_in_a_later_state(self, state: IntentState) -> None:
         swap = out(state)
 
-        assert sent(swap, output_of(swap).id, at=NOON) is NOTHING
+        assert mark_sent(swap, output_of(swap).id, at=NOON) is NOTHING
 
     def test_has_no_effect_on_a_dead_intent(self) -> None:
-        assert sent(a_swap(), a_swap().id, at=NOON) is NOTHING
+        assert mark_sent(a_swap(), a_swap().id, at=NOON) is NOTHING
 
 
 class TestAbandonPayment:

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from services.settler.tests.factories import ETHEREUM, POLYGON, USDC, a_quote
 from swap_contracts.quoting import Price, PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
 from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 
 QUESTION = QuoteQuestion(
     source_network=ETHEREUM,
@@ -55,14 +55,14 @@ async def test_an_offer_is_read(pricing: HttpPricing, answers: Answers) -> None:
 @pytest.mark.parametrize(
     ("code", "status", "refused"),
     [
-        ("LESS_THAN_MIN_ERROR", 400, Refused.BELOW_MINIMUM),
-        ("GREATER_THAN_MAX_ERROR", 400, Refused.ABOVE_MAXIMUM),
-        ("INSUFFICIENT_LIQUIDITY", 400, Refused.NO_LIQUIDITY),
-        ("ROUTE_NOT_FOUND_ERROR", 404, Refused.NO_ANSWER),
+        ("LESS_THAN_MIN_ERROR", 400, RequoteRefusal.BELOW_MINIMUM),
+        ("GREATER_THAN_MAX_ERROR", 400, RequoteRefusal.ABOVE_MAXIMUM),
+        ("INSUFFICIENT_LIQUIDITY", 400, RequoteRefusal.NO_LIQUIDITY),
+        ("ROUTE_NOT_FOUND_ERROR", 404, RequoteRefusal.NO_ANSWER),
     ],
 )
 async def test_a_refusal_is_distinguished_from_no_answer(
-    pricing: HttpPricing, answers: Answers, code: str, status: int, refused: Refused
+    pricing: HttpPricing, answers: Answers, code: str, status: int, refused: RequoteRefusal
 ) -> None:
     refusal = Refusal(code=code, message="No")
     answers.next = web.Response(status=status, body=refusal.model_dump_json())
@@ -76,14 +76,14 @@ async def test_an_unparsable_answer_is_no_answer(
 ) -> None:
     answers.next = web.Response(status=status, body=b"{}")
 
-    assert await pricing.quote(QUESTION) is Refused.NO_ANSWER
+    assert await pricing.quote(QUESTION) is RequoteRefusal.NO_ANSWER
 
 
 async def test_a_quoter_that_is_not_there_gives_no_answer() -> None:
     async with aiohttp.ClientSession() as session:
         pricing = HttpPricing("http://127.0.0.1:1", session)
 
-        assert await pricing.quote(QUESTION) is Refused.NO_ANSWER
+        assert await pricing.quote(QUESTION) is RequoteRefusal.NO_ANSWER
 
 
 PRICES = PricesAnswer(prices=(Price(network=ETHEREUM, token=USDC[ETHEREUM], usd_e18="7"),))

@@ -16,7 +16,7 @@ from services.settler.tests.settler_harness import Quoter
 from swap_contracts.quoting import Price, PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
 from swap_settler.operator import ports as operator
 from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.ports import Pricing
 
 KNOWN = {(ETHEREUM, USDC[ETHEREUM]): 7, (POLYGON, USDC[POLYGON]): 10**18}
@@ -71,7 +71,7 @@ class Subject:
         if isinstance(self.stand_in, Prices):
             self.stand_in.is_away = True
         else:
-            self.stand_in.refused = Refused.NO_ANSWER
+            self.stand_in.refused = RequoteRefusal.NO_ANSWER
 
 
 def serving(stand_in: Quoter | Prices) -> web.Application:
@@ -79,7 +79,7 @@ def serving(stand_in: Quoter | Prices) -> web.Application:
         found = await stand_in.quote(QuoteQuestion.model_validate_json(await request.read()))
         if isinstance(found, QuoteAnswer):
             return web.Response(body=found.model_dump_json())
-        if found is Refused.NO_ANSWER:
+        if found is RequoteRefusal.NO_ANSWER:
             return web.Response(status=503)
         refusal = Refusal(code="LESS_THAN_MIN_ERROR", message="too little")
         return web.Response(status=400, body=refusal.model_dump_json())
@@ -110,9 +110,9 @@ class TestPricing:
         assert answer.lifetime_seconds > 0
 
     async def test_refuses_what_is_too_little(self, subject: Subject) -> None:
-        assert await subject.pricing.quote(question(1)) is Refused.BELOW_MINIMUM
+        assert await subject.pricing.quote(question(1)) is RequoteRefusal.BELOW_MINIMUM
 
     async def test_gives_no_answer_while_it_is_away(self, subject: Subject) -> None:
         subject.become_unavailable()
 
-        assert await subject.pricing.quote(question(10**18)) is Refused.NO_ANSWER
+        assert await subject.pricing.quote(question(10**18)) is RequoteRefusal.NO_ANSWER

@@ -85,7 +85,7 @@ def refuel_of(swap: Swap) -> Intent:
 
 def sent(swap: Swap) -> Changes:
     out = swap.with_intent(signed(refuel_of(swap), HASH, state=IntentState.ASSIGNED))
-    return payouts.sent(out, refuel_of(swap).id, at=NOON)
+    return payouts.mark_sent(out, refuel_of(swap).id, at=NOON)
 
 
 def kinds(change: Changes) -> list[str]:
@@ -270,7 +270,7 @@ class TestAnOutputThatDies:
         swap = swap_of(change)
         refuel = refuel_of(in_a_block())
         assert [i for i in change.intents if i.kind is IntentKind.REFUEL] == [
-            refuel.died("its output is dead")
+            refuel.as_dead("its output is dead")
         ]
         assert {i.state for i in change.intents} == {IntentState.DEAD}
         assert {"refuel_released", "refuel_unbought"} <= set(kinds(change))

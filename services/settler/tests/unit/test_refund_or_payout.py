@@ -43,7 +43,7 @@ from swap_settler.settling.decide import deposits, expiry, payouts, refuels
 from swap_settler.settling.decide.deposits import NotReversible
 from swap_settler.settling.decide.refunds import start
 from swap_settler.settling.decide.requests import set_refund_address
-from swap_settler.settling.decide.requotes import Refused, accept, refuse
+from swap_settler.settling.decide.requotes import RequoteRefusal, accept, refuse
 
 EXAMPLES: Final = 10 * settings().max_examples
 TREASURY: Final = "0xtreasury"
@@ -54,7 +54,7 @@ STEPS: Final = (
     "wait_for_the_refuel",
 )  # fmt: skip
 # The quoter's answers: the same, a little less, a lot less, or a refusal.
-ANSWERS: Final = (998, 990, 500, *Refused)
+ANSWERS: Final = (998, 990, 500, *RequoteRefusal)
 ROUNDS_MAX: Final = 20
 
 schedules = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11)), max_size=30)
@@ -150,7 +150,7 @@ class SwapSchedule:
             "paid_id": paid_id_of(self.swap),
             "refuel_available": REFUEL,
         }
-        if isinstance(answer, Refused):
+        if isinstance(answer, RequoteRefusal):
             self.apply(refuse(self.swap, answer, **now))
             return
         units = self.swap.credited_base_units

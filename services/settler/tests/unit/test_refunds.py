@@ -39,7 +39,7 @@ from swap_settler.settling.decide import deposits, payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from swap_settler.settling.decide.refunds import cost_of, start
 from swap_settler.settling.decide.requests import set_refund_address
-from swap_settler.settling.decide.requotes import Refused, refuse
+from swap_settler.settling.decide.requotes import RequoteRefusal, refuse
 
 COST = 190
 HASH = "0x" + "11" * 32
@@ -97,7 +97,7 @@ def filled(**more: Any) -> Swap:
     swap = swap_of(changes_of_fact(a_swap(refund_address=USER), **more))
     change = refuse(
         swap,
-        Refused.ABOVE_MAXIMUM,
+        RequoteRefusal.ABOVE_MAXIMUM,
         at=NOON,
         available=PLENTY,
         paid_id=paid_id_of(swap),

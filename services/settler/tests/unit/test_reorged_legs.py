@@ -31,7 +31,7 @@ from swap_settler.model.swap import DepositState, Intent, IntentKind, IntentStat
 from swap_settler.settling.decide import deposits, payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from swap_settler.settling.decide.refunds import start
-from swap_settler.settling.decide.requotes import Refused, refuse
+from swap_settler.settling.decide.requotes import RequoteRefusal, refuse
 
 EXCESS = 300
 DEPOSIT_REORGED_OUT = "a reorg took the deposit before anything could pay for it"
@@ -73,7 +73,7 @@ class TestARefuelBesideIt:
 
         assert {one.kind for one in change.intents} == {IntentKind.OUTPUT, IntentKind.REFUEL}
         assert {one.state for one in change.intents} == {IntentState.DEAD}
-        assert change.intents[0] == output_of(swap).died(DEPOSIT_REORGED_OUT)
+        assert change.intents[0] == output_of(swap).as_dead(DEPOSIT_REORGED_OUT)
         assert swap_of(change).status is Status.DEPOSIT_PENDING
 
     def test_is_not_touched_by_a_deposit_on_its_own_leg(self) -> None:
@@ -93,7 +93,7 @@ def split() -> Swap:
     resources = {"available": PLENTY, "paid_id": 1}
     swap = a_swap(refund_address=USER)
     late = swap_of(deposits.decide(swap, more, at=NOON, **resources))  # type: ignore[arg-type]
-    filled = swap_of(refuse(late, Refused.ABOVE_MAXIMUM, at=NOON, **resources))  # type: ignore[arg-type]
+    filled = swap_of(refuse(late, RequoteRefusal.ABOVE_MAXIMUM, at=NOON, **resources))  # type: ignore[arg-type]
     return swap_of(start(filled, DEPOSIT_ID, at=NOON, cost=0, paid_id=2))
 
 
@@ -135,7 +135,9 @@ class TestADepositOnItsOwnLeg:
         change = refund_final(after_reorg)
 
         assert [entry.kind for entry in change.ledger] == ["refund_final", "lost"]
-        assert change.ledger[1] == ledger.lost(after_reorg, after_reorg.deposits[LATE], LATE)
+        assert change.ledger[1] == ledger.deposit_lost(
+            after_reorg, after_reorg.deposits[LATE], LATE
+        )
 
     def test_that_is_refunded_earns_no_partner_fee(self) -> None:
         swap = paid_back()
@@ -151,7 +153,7 @@ class TestADepositOnItsOwnLeg:
         change = deposits.decide(lost, again, at=NOON, available=0, paid_id=1)
 
         after = swap_of(change)
-        assert change.ledger == (ledger.recovered(after, after.deposits[LATE], LATE),)
+        assert change.ledger == (ledger.deposit_recovered(after, after.deposits[LATE], LATE),)
 
     def test_that_is_only_seen_again_is_seen_when_its_refund_is_abandoned(self) -> None:
         swap = paid_back()
@@ -179,8 +181,8 @@ class TestBothPartsOfADeposit:
         deposit = replace(known, version=3)
         after = swap_of(change)
         assert change.ledger == (
-            ledger.lost(after, deposit),
-            ledger.lost(after, deposit, DEPOSIT_ID),
+            ledger.deposit_lost(after, deposit),
+            ledger.deposit_lost(after, deposit, DEPOSIT_ID),
         )
         assert [p.base_units for entry in change.ledger for p in entry.postings] == [
             REQUESTED,

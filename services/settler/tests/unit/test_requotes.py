@@ -54,7 +54,7 @@ from swap_settler.settling.decide.main_leg import (
     with_time,
 )
 from swap_settler.settling.decide.requests import begin, set_refund_address
-from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
+from swap_settler.settling.decide.requotes import RequoteRefusal, accept, floor_of, refuse
 
 AT = NOON + HOUR
 RESOURCES: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}
@@ -155,18 +155,18 @@ class TestNoOffer:
     @pytest.mark.parametrize(
         ("units", "why", "reason"),
         [
-            (REQUESTED, Refused.BELOW_MINIMUM, FailReason.RECEIVED_LESS),
-            (REQUESTED, Refused.NO_ANSWER, FailReason.ROUTE_UNAVAILABLE),
-            (REQUESTED, Refused.NO_LIQUIDITY, FailReason.INSUFFICIENT_LIQUIDITY),
-            (REQUESTED, Refused.ABOVE_MAXIMUM, FailReason.RECEIVED_MORE),
-            (REQUESTED - 1, Refused.BELOW_MINIMUM, None),
-            (REQUESTED - 1, Refused.NO_ANSWER, None),
-            (REQUESTED - 1, Refused.NO_LIQUIDITY, FailReason.INSUFFICIENT_LIQUIDITY),
-            (REQUESTED - 1, Refused.ABOVE_MAXIMUM, FailReason.RECEIVED_MORE),
+            (REQUESTED, RequoteRefusal.BELOW_MINIMUM, FailReason.RECEIVED_LESS),
+            (REQUESTED, RequoteRefusal.NO_ANSWER, FailReason.ROUTE_UNAVAILABLE),
+            (REQUESTED, RequoteRefusal.NO_LIQUIDITY, FailReason.INSUFFICIENT_LIQUIDITY),
+            (REQUESTED, RequoteRefusal.ABOVE_MAXIMUM, FailReason.RECEIVED_MORE),
+            (REQUESTED - 1, RequoteRefusal.BELOW_MINIMUM, None),
+            (REQUESTED - 1, RequoteRefusal.NO_ANSWER, None),
+            (REQUESTED - 1, RequoteRefusal.NO_LIQUIDITY, FailReason.INSUFFICIENT_LIQUIDITY),
+            (REQUESTED - 1, RequoteRefusal.ABOVE_MAXIMUM, FailReason.RECEIVED_MORE),
         ],
     )
     def test_makes_a_refund_due_unless_the_rest_may_arrive(
-        self, units: int, why: Refused, reason: FailReason | None
+        self, units: int, why: RequoteRefusal, reason: FailReason | None
     ) -> None:
         swap = credited(units)
 
@@ -182,10 +182,14 @@ class TestNoOffer:
 
     @pytest.mark.parametrize(
         ("why", "waits"),
-        [(Refused.BELOW_MINIMUM, True), (Refused.NO_ANSWER, False), (Refused.NO_LIQUIDITY, False)],
+        [
+            (RequoteRefusal.BELOW_MINIMUM, True),
+            (RequoteRefusal.NO_ANSWER, False),
+            (RequoteRefusal.NO_LIQUIDITY, False),
+        ],
     )
     def test_of_a_swap_without_a_sum_waits_only_for_more(
-        self, why: Refused, *, waits: bool
+        self, why: RequoteRefusal, *, waits: bool
     ) -> None:
         swap = credited(5)
         is_open = replace(swap, quote=replace(swap.quote, requested_base_units=0))
@@ -371,7 +375,7 @@ class TestARefundAddress:
             swap=updated_swap,
             previous_status=Status.FAILED,
             cause=ChangeCause.REFUND_ADDRESS_SET,
-            ledger=(ledger.unclaimed(updated_swap, 5),),
+            ledger=(ledger.claimable_to_liability(updated_swap, 5),),
             refunds_due=(None,),
         )
 
@@ -506,7 +510,7 @@ class TestAttaching:
         # Its block was on time for the quote, but its proof was not.
         assert updated_swap.quote.locked_at is None
         assert change.is_requote_due
-        assert change.ledger == (ledger.matched(updated_swap, mine),)
+        assert change.ledger == (ledger.deposit_matched(updated_swap, mine),)
         seen = swap_of(
             deposits.take(
                 a_swap(),

@@ -360,7 +360,7 @@ class TestEnded:
 
         change = end_relay(swap, relay(swap).id, self.END, at=NOON + MINUTE, because="so")
 
-        dead = relay(swap).died("so")
+        dead = relay(swap).as_dead("so")
         known = replace(authorization(swap), status=AuthorizationStatus.REJECTED, detail="so")
         assert change == Changes(
             swap=replace(swap.on(NOON + MINUTE).with_intent(dead), authorization=known),
@@ -400,7 +400,7 @@ class TestASignatureOfASwapThatIsFundedOtherwise:
         change = self.settled(held())
 
         because = "the swap was funded in another way"
-        assert change.intents == (relay(held()).died(because),)
+        assert change.intents == (relay(held()).as_dead(because),)
         known = authorization(change.swap)
         assert (known.status, known.detail) == (AuthorizationStatus.REJECTED, because)
         assert relayless(change.swap)

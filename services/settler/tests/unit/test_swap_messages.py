@@ -135,9 +135,9 @@ def test_hides_the_hash_of_a_payment_until_it_is_mined() -> None:
     assigned = out(IntentState.ASSIGNED)
     assert assigned.output is not None
 
-    sent = published_message(payouts.sent(assigned, assigned.output.id, at=NOON)).body.transactions[
-        1
-    ]
+    sent = published_message(
+        payouts.mark_sent(assigned, assigned.output.id, at=NOON)
+    ).body.transactions[1]
     assert (sent.status, sent.transaction_hash) == ("initiated", None)
 
     mined = payouts.decide(assigned, a_payout("seen"), at=NOON, treasury=TREASURY[POLYGON])

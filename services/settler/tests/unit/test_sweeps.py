@@ -25,7 +25,7 @@ from swap_settler.model.swap import (
     IntentState,
     Method,
 )
-from swap_settler.model.treasury import DueSweep, Unbooked
+from swap_settler.model.treasury import DueSweep, UnbookedSweep
 from swap_settler.sweeping.decide.sweeps import (
     address_key,
     bookable,
@@ -49,7 +49,7 @@ DUE = DueSweep(
     token_usd_e18=DOLLAR,
     native_usd_e18=3_000 * DOLLAR,
 )
-SWEPT = Unbooked(
+SWEPT = UnbookedSweep(
     id=UUID(int=1),
     network=ETHEREUM,
     token=TOKEN,
@@ -208,7 +208,7 @@ class TestBookings:
         )
 
 
-def another(n: int, **changes: object) -> Unbooked:
+def another(n: int, **changes: object) -> UnbookedSweep:
     return replace(SWEPT, id=UUID(int=n), **changes)  # type: ignore[arg-type]
 
 
@@ -252,7 +252,7 @@ class TestWhatCanBeBooked:
         ],
     )
     def test_is_what_the_ledger_has_at_the_address(
-        self, final: list[Unbooked], booked: dict[int, bool]
+        self, final: list[UnbookedSweep], booked: dict[int, bool]
     ) -> None:
         booked_ids, entries = bookable(final, treasury=HERE, addresses_without_swap={PLACE})
 

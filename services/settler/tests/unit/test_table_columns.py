@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import pytest
 
-from swap_settler.model.store.table_columns import Columns, excluded
+from swap_settler.model.store.table_columns import Columns, new_values
 
 COLUMNS = Columns("""
     id uuid, kind text, base_units numeric,
@@ -63,7 +63,7 @@ class TestColumns:
 
 def test_replaces_columns_by_those_of_the_new_row() -> None:
     assert (
-        excluded("""
+        new_values("""
         state,
         version""")
         == "state = excluded.state, version = excluded.version"

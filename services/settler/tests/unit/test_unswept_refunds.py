@@ -24,7 +24,7 @@ from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.swap import FailReason, Swap
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.ports import DueRefund
 
 LONG = 3 * HOUR
@@ -49,7 +49,7 @@ class UnsweptSwap:
         self.work = FakeUnitOfWork()
         self.due = WaitingRefunds(self.work)
         self.settler = Settler(self.work, self.due, requotes=FakeRequotes(self.work))
-        self.settler.quoter.refused = Refused.ABOVE_MAXIMUM
+        self.settler.quoter.refused = RequoteRefusal.ABOVE_MAXIMUM
 
     async def deposit(self, units: int) -> None:
         await self.settler.deposits(funding(POLYGON))

@@ -44,7 +44,7 @@ REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
 CLAIMS = counter("settler_claims", "What became of balances that operators paid", ["outcome"])
 
 
-def changed(changes: Sequence[Changes]) -> None:
+def changes_committed(changes: Sequence[Changes]) -> None:
     """Log and count what a committed batch did."""
     for change in changes:
         for deposit in change.deposits:
@@ -72,10 +72,10 @@ def _status_changed(swap: Swap, previous: Status | None) -> None:
         reason = UNKNOWN_REASON if swap.fail_reason is None else swap.fail_reason.value
         UNSUCCESSFUL.labels(reason).inc()
     if swap.status is Status.COMPLETED:
-        _completed(swap)
+        _swap_completed(swap)
 
 
-def _completed(swap: Swap) -> None:
+def _swap_completed(swap: Swap) -> None:
     received = (d.received_at for d in swap.deposits.values() if d.is_booked)
     first = min(received, default=swap.changed_at)
     terms = swap.terms

@@ -179,7 +179,7 @@ class Intent:
         unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
         return self.state in unsent and not self.has_open_attempt
 
-    def died(self, because: str, *, failures: int | None = None) -> Intent:
+    def as_dead(self, because: str, *, failures: int | None = None) -> Intent:
         """Return it dead, with the reason and the counts that an operator needs."""
         counts = {"attempts": len(self.attempts), "failures": failures}
         known_counts = {name: count for name, count in counts.items() if count is not None}

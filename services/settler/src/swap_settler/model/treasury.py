@@ -39,7 +39,7 @@ class DueSweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Unbooked:
+class UnbookedSweep:
     """A final sweep that the ledger does not have, and what the ledger has at its address."""
 
     id: UUID

@@ -62,12 +62,12 @@ def _refunds(final: Mapping[UUID, Swap], changes: Iterable[Changes]) -> Iterable
 
 def is_refundable(swap: Swap, leg: Leg) -> bool:
     """Whether a leg holds money that can go back, and no payment of it is under way."""
-    if not held(swap, leg) or swap.terms.refund_address is None:
+    if not returnable_base_units(swap, leg) or swap.terms.refund_address is None:
         return False
     return swap.refund_of(leg) is None and not swap.reorged_out_of(leg)
 
 
-def held(swap: Swap, leg: Leg) -> int:
+def returnable_base_units(swap: Swap, leg: Leg) -> int:
     """Return what a leg could send back now."""
     if leg is None:
         return swap.refundable_base_units if swap.status is Status.REFUND_PENDING else 0

@@ -130,7 +130,7 @@ def _serve_records(
     service.admin("GET", "/deposits/{id}", admin.deposit)
     service.admin("GET", "/claimable", admin.claimable)
     service.admin("GET", "/claimable/{id}", admin.one_claimable)
-    service.admin("GET", "/stuck", admin.stuck)
+    service.admin("GET", "/stuck", admin.list_stuck)
     _serve_books(service, group, catalogue, show_balances, guard_losses)
 
 
@@ -336,7 +336,7 @@ def _serve_caps(
     service.every("report-lines", report_interval, manage_caps.report)
     admin = CapAdmin(manage_caps, weigh_orders)
     service.admin("GET", "/caps", admin.list_all)
-    service.admin("GET", "/caps/{id}/spent", admin.spent)
+    service.admin("GET", "/caps/{id}/spent", admin.list_spent)
     service.order(
         "/caps", admin.set, needs_second=second.sets_cap, add_facts=admin.add_present_for_new
     )

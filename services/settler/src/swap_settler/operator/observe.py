@@ -106,14 +106,14 @@ def open_swaps(found: Sequence[OpenSwaps]) -> None:
     _waiting(OPEN, OLDEST_OPEN, {one.status: one for one in found}, labels=OPEN_STATUSES)
 
 
-def stuck(status: Status, count: int, oldest: timedelta) -> None:
+def swaps_stuck(status: Status, count: int, oldest: timedelta) -> None:
     STUCK.labels(status.value).set(count)
     OLDEST_STUCK.labels(status.value).set(oldest.total_seconds())
     if count:
         log.error("swaps are stuck", status=status.value, count=count)
 
 
-def unsettled(found: Sequence[Backlog], *, networks: Collection[str]) -> None:
+def deposits_unsettled(found: Sequence[Backlog], *, networks: Collection[str]) -> None:
     _waiting(UNSETTLED, OLDEST_UNSETTLED, {one.network: one for one in found}, labels=networks)
 
 

@@ -178,7 +178,7 @@ def nothing_stuck(network: str) -> None:
     OLDEST_UNMINED.labels(network).set(0)
 
 
-def replaced(network: str, nonce: int, *, is_cancel: bool, fees: Fees) -> None:
+def transaction_replaced(network: str, nonce: int, *, is_cancel: bool, fees: Fees) -> None:
     log.warning(
         "stuck transaction replaced",
         network=network,
@@ -251,7 +251,7 @@ def sweep_refused(network: str, sweeps: int, text: str) -> None:
     log.warning("sweep refused", network=network, sweeps=sweeps, error=text)
 
 
-def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
+def nonces_fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
     log.warning(
         "nonces fenced in a recovery",
         network=network,

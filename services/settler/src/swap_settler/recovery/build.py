@@ -63,7 +63,7 @@ def build(
     service.every("report-recovery", group.signer_report_interval, report_recovery)
     admin = RecoveryAdmin(finish_recovery, prove_recovery)
     service.admin("GET", "/recovery", admin.show)
-    service.admin("GET", "/recovery/held", admin.held)
+    service.admin("GET", "/recovery/held", admin.list_held)
     service.order(
         "/recovery/{id}/finish",
         admin.finish,

@@ -36,7 +36,7 @@ def began(cause: str, reason: str) -> None:
     log.error("recovery began", cause=cause, reason=reason)
 
 
-def uncompared(networks: Collection[str]) -> None:
+def networks_uncompared(networks: Collection[str]) -> None:
     UNCOMPARED.set(len(networks))
     if networks:
         log.error(
@@ -58,7 +58,7 @@ def state(*, is_open: bool, held: int, retained: int) -> None:
         UNCOUNTED.set(0)
 
 
-def proven(proofs: Proofs) -> None:
+def proofs_read(proofs: Proofs) -> None:
     UNREAD.set(sum(not one.is_read for one in proofs.networks))
     UNCLOSED.set(sum(not one.is_closed for one in proofs.signers))
 
@@ -71,9 +71,9 @@ def payment_ids_checked(ids: int) -> None:
     IDS_CHECKED.set(ids)
 
 
-def ended(recovery_id: int, *, by: str, reason: str) -> None:
+def recovery_ended(recovery_id: int, *, by: str, reason: str) -> None:
     log.warning("recovery ended", recovery_id=recovery_id, by=by, reason=reason)
 
 
-def released(hold_id: int, *, by: str, reason: str) -> None:
+def hold_released(hold_id: int, *, by: str, reason: str) -> None:
     log.warning("hold released by an operator", hold_id=hold_id, by=by, reason=reason)

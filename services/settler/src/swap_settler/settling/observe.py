@@ -23,7 +23,7 @@ def refunds_wait(network: str, count: int, reason: str) -> None:
     REFUNDS.labels("waits").inc(count)
 
 
-def requoted(changes: Sequence[Changes]) -> None:
+def requotes_answered(changes: Sequence[Changes]) -> None:
     for swap in (change.swap for change in changes if change.swap is not None):
         is_new = swap.quote.last_requoted_at == swap.changed_at
         REQUOTES.labels("executed" if is_new else "declined").inc()
@@ -34,7 +34,7 @@ def quoter_unavailable(reason: str) -> None:
     QUOTER_UNAVAILABLE.inc()
 
 
-def attached(proof: Proof) -> None:
+def deposit_attached(proof: Proof) -> None:
     log.warning(
         "deposit attached to a swap",
         deposit_id=proof.deposit_id,

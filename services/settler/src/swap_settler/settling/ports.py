@@ -12,8 +12,8 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.ports import Place, Work
 from swap_settler.model.swap import Leg, Swap
-from swap_settler.model.treasury import Unbooked, Withdrawal
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.model.treasury import UnbookedSweep, Withdrawal
+from swap_settler.settling.decide.requotes import RequoteRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class DueRequotes(Protocol):
 class Pricing(Protocol):
     """The quoter."""
 
-    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | RequoteRefusal:
         """Return its offer, or why there is none; `NO_ANSWER` when it is unavailable."""
         ...
 
@@ -82,7 +82,7 @@ class RequestWork(AttachingWork, Protocol):
         """Return how many deposits of each signer failed on a chain within a day."""
         ...
 
-    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[UnbookedSweep]:
         """Return sweeps from these addresses that were booked without a swap, to rebook them."""
         ...
 

@@ -21,7 +21,7 @@ SWEEPS_UNPRICED = counter(
 SWEEPS_ORDERED = counter("settler_sweeps_ordered", "Sweeps of a deposit address", ["network"])
 
 
-def withdrawn(network: str, token: str, to_address: str, base_units: int) -> None:
+def inventory_withdrawn(network: str, token: str, to_address: str, base_units: int) -> None:
     log.warning(
         "the owner took inventory out",
         network=network,

@@ -78,7 +78,7 @@ def mark_relay_broadcast(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
     out = replace(relay, state=IntentState.BROADCAST)
     updated_swap, known = swap.on(at).with_intent(out), swap.authorization
     if known is not None and known.intent_id == relay.id and not _has_lapsed(known, at):
-        updated_swap = replace(updated_swap, authorization=_published(known, relay))
+        updated_swap = replace(updated_swap, authorization=_with_broadcast(known, relay))
     return Changes(
         swap=updated_swap,
         previous_status=swap.status,
@@ -94,7 +94,7 @@ def end_relay(
     relay = swap.intents.get(intent_id)
     if relay is None or relay.state is IntentState.CONFIRMED:
         return NOTHING
-    dead, known = relay.died(because), swap.authorization
+    dead, known = relay.as_dead(because), swap.authorization
     updated_swap = swap.on(at).with_intent(dead)
     if known is not None and known.intent_id == intent_id and not _is_done(known):
         if _has_lapsed(known, at):
@@ -128,9 +128,9 @@ def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactSt
         return swap
     if fact_state is FactState.REVERTED:
         return _reorged_out(swap, relay, known)
-    terms, seen = swap.terms, _mined(relay, deposit)
+    terms, seen = swap.terms, _with_block(relay, deposit)
     # Of several that were signed for one nonce, this is the one that a block has.
-    done = replace(_published(known, relay), transaction_hash=deposit.transaction_hash)
+    done = replace(_with_broadcast(known, relay), transaction_hash=deposit.transaction_hash)
     if fact_state is FactState.CONFIRMED and done.status is AuthorizationStatus.PUBLISHED:
         done = done.with_trigger(AuthorizationTrigger.DEPOSIT_CONFIRMED)
     return replace(
@@ -153,7 +153,7 @@ def without_idle_relay(done: SettledStep) -> SettledStep:
     if swap.status is Status.DEPOSIT_PENDING and there < swap.quote.requested_base_units:
         return done
     because, known = "the swap was funded in another way", swap.authorization
-    dead = relay.died(because)
+    dead = relay.as_dead(because)
     if known is not None and known.intent_id == relay.id and known.is_in_progress:
         refused = known.with_trigger(AuthorizationTrigger.SIGNATURE_REFUSED, detail=because)
         swap = replace(swap, authorization=refused)
@@ -202,7 +202,7 @@ def _has_lapsed(known: Authorization, at: datetime) -> bool:
     return at >= datetime.fromtimestamp(known.valid_before, UTC)
 
 
-def _published(known: Authorization, relay: Intent) -> Authorization:
+def _with_broadcast(known: Authorization, relay: Intent) -> Authorization:
     if known.status is not AuthorizationStatus.INITIATED:
         return known
     sent = replace(known, transaction_hash=min(relay.attempts, default=None))
@@ -225,7 +225,7 @@ def _reorged_out(swap: Swap, relay: Intent, known: Authorization) -> Swap:
     return replace(swap.with_intent(relay), authorization=known)
 
 
-def _mined(relay: Intent, deposit: Deposit) -> Intent:
+def _with_block(relay: Intent, deposit: Deposit) -> Intent:
     is_final = relay.state is IntentState.CONFIRMED
     return replace(
         relay,

@@ -48,5 +48,5 @@ class ExpireAuthorizations:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
         return len(ids) == self._limit

@@ -25,7 +25,7 @@ def to_submitted_signature(
     """
     try:
         typed_data: Any = json.loads(body.typed_data)
-        relayed = _relayed(body, swap, network, typed_data["message"])
+        relayed = _to_relayed_deposit(body, swap, network, typed_data["message"])
         signature = normalise(bytes.fromhex(body.signature.removeprefix("0x")))
         if typed_data != relayed.typed_data():
             raise Unprocessable(f"{swap.id} does not ask for what was signed")
@@ -45,7 +45,7 @@ def to_submitted_signature(
     )
 
 
-def _relayed(
+def _to_relayed_deposit(
     body: AuthorizationSubmitted, swap: Swap, network: Network, message: dict[str, str]
 ) -> RelayedDeposit:
     token = network.token(swap.terms.source.token)

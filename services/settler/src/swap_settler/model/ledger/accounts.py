@@ -41,7 +41,7 @@ class Holder(StrEnum):
     DEPOSIT_ADDRESS = "deposit_address"
 
 
-class Unbalanced(ValueError):
+class UnbalancedTransaction(ValueError):
     """A ledger transaction does not sum to zero in some asset: always a bug."""
 
 
@@ -97,5 +97,5 @@ class LedgerTransaction:
         for posting in self.postings:
             sums[posting.account.network, posting.account.token] += posting.base_units
         if not self.postings or any(sums.values()):
-            raise Unbalanced(f"{self.dedupe_key}: {self.postings}")
+            raise UnbalancedTransaction(f"{self.dedupe_key}: {self.postings}")
         object.__setattr__(self, "id", uuid5(NAMESPACE_URL, f"ledger/{self.dedupe_key}"))

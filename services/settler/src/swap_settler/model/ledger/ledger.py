@@ -34,7 +34,7 @@ OF_REFUELS: Final = {
 }
 
 
-def _booked(
+def _transaction(
     kind: str,
     key: str,
     *moves: Move,
@@ -44,10 +44,10 @@ def _booked(
 ) -> LedgerTransaction:
     """Book the moves that are not zero."""
     some = (move for move in moves if move[1])
-    return _booked_all(kind, key, *some, swap_id=swap_id, network=network, block=block)
+    return _transactions(kind, key, *some, swap_id=swap_id, network=network, block=block)
 
 
-def _booked_all(
+def _transactions(
     kind: str,
     key: str,
     *moves: Move,
@@ -106,9 +106,9 @@ def _suspense(deposit: Deposit) -> Account:
 # Movements without a swap
 
 
-def received(deposit: Deposit) -> LedgerTransaction:
+def deposit_received(deposit: Deposit) -> LedgerTransaction:
     """Value without a swap arrived: the owner's funding, or in suspense."""
-    return _booked(
+    return _transaction(
         "funded" if deposit.method is Method.FUNDING else "suspended",
         f"{deposit.id}/{deposit.version}",
         (_custody(deposit), deposit.base_units),
@@ -120,7 +120,7 @@ def received(deposit: Deposit) -> LedgerTransaction:
 
 def receipt_reversed(deposit: Deposit, *, version: int) -> LedgerTransaction:
     """A reorg removed it. :param deposit: as it was booked."""
-    return _booked(
+    return _transaction(
         "unfunded" if deposit.method is Method.FUNDING else "unsuspended",
         f"{deposit.id}/{version}",
         (_suspense(deposit), deposit.base_units),
@@ -130,9 +130,9 @@ def receipt_reversed(deposit: Deposit, *, version: int) -> LedgerTransaction:
     )
 
 
-def matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
+def deposit_matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
     """A deposit in suspense belongs to this swap."""
-    return _booked(
+    return _transaction(
         "matched",
         f"{deposit.id}/{deposit.version}",
         (_suspense(deposit), deposit.base_units),
@@ -144,8 +144,8 @@ def matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
 # Deposits of a swap
 
 
-def credited(swap: Swap, deposit: Deposit) -> LedgerTransaction:
-    return _booked(
+def deposit_credited(swap: Swap, deposit: Deposit) -> LedgerTransaction:
+    return _transaction(
         "credited",
         f"{deposit.id}/{deposit.version}",
         (_custody(deposit), deposit.base_units),
@@ -158,7 +158,7 @@ def credited(swap: Swap, deposit: Deposit) -> LedgerTransaction:
 
 def credit_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTransaction:
     """A reorg removed it before anything was paid for it. :param deposit: as it was booked."""
-    return _booked(
+    return _transaction(
         "credit_reversed",
         f"{deposit.id}/{version}",
         (_source(AccountKind.SWAP_LIABILITY, swap), deposit.base_units),
@@ -169,10 +169,10 @@ def credit_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTran
     )
 
 
-def lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
+def deposit_lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
     """A reorg removed a deposit that was paid for, or refunded: our loss, never the user's debt."""
     base_units = _on(deposit, leg)
-    return _booked(
+    return _transaction(
         "lost",
         _version_of(deposit, leg),
         (_source(AccountKind.LOSS, swap, leg), base_units),
@@ -183,10 +183,10 @@ def lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
     )
 
 
-def recovered(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
+def deposit_recovered(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
     """A lost deposit is mined again: it is not credited a second time."""
     base_units = _on(deposit, leg)
-    return _booked(
+    return _transaction(
         "recovered",
         _version_of(deposit, leg),
         (_custody(deposit), base_units),
@@ -199,7 +199,7 @@ def recovered(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransactio
 
 def claimable(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
     """Nothing can be sent for a leg: it waits for its owner."""
-    return _booked(
+    return _transaction(
         "claimable",
         _at(swap, leg),
         (_source(AccountKind.SWAP_LIABILITY, swap, leg), base_units),
@@ -208,9 +208,9 @@ def claimable(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction
     )
 
 
-def unclaimed(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
+def claimable_to_liability(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
     """What waited for its owner is about to be sent back."""
-    return _booked(
+    return _transaction(
         "unclaimed",
         _at(swap, leg),
         (_source(AccountKind.CLAIMABLE, swap, leg), base_units),
@@ -222,7 +222,7 @@ def unclaimed(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction
 def claim_reversed(swap: Swap, deposit: Deposit, leg: Leg, *, version: int) -> LedgerTransaction:
     """A reorg took what was claimable on a leg. :param deposit: as it was booked."""
     base_units = _on(deposit, leg)
-    return _booked(
+    return _transaction(
         "claim_reversed",
         f"{deposit.id}/{version}" if leg is None else f"{deposit.id}/{version}/own",
         (_source(AccountKind.CLAIMABLE, swap, leg), base_units),
@@ -231,9 +231,9 @@ def claim_reversed(swap: Swap, deposit: Deposit, leg: Leg, *, version: int) -> L
     )
 
 
-def returned(swap: Swap, deposit: Deposit, base_units: int) -> LedgerTransaction:
+def excess_returned(swap: Swap, deposit: Deposit, base_units: int) -> LedgerTransaction:
     """The part of a deposit that its swap does not use is claimable on a separate leg."""
-    return _booked(
+    return _transaction(
         "returned",
         f"{deposit.id}/{deposit.version}/{swap.sequence}",
         (_source(AccountKind.SWAP_LIABILITY, swap), base_units),
@@ -274,16 +274,16 @@ def _quote_moves(swap: Swap) -> tuple[Move, ...]:
 
 def quote_executed(swap: Swap, output: Intent) -> LedgerTransaction:
     """The user's source asset becomes ours, and we owe the destination asset."""
-    return _booked("quote_executed", str(output.id), *_quote_moves(swap), swap_id=swap.id)
+    return _transaction("quote_executed", str(output.id), *_quote_moves(swap), swap_id=swap.id)
 
 
 def quote_reversed(swap: Swap, output: Intent) -> LedgerTransaction:
     back = ((account, -units) for account, units in _quote_moves(swap))
-    return _booked("quote_reversed", str(output.id), *back, swap_id=swap.id)
+    return _transaction("quote_reversed", str(output.id), *back, swap_id=swap.id)
 
 
 def payout_reserved(swap: Swap, intent: Intent) -> LedgerTransaction:
-    return _booked(
+    return _transaction(
         f"{_name(intent)}_reserved",
         str(intent.id),
         (_leg_of(AccountKind.SWAP_LIABILITY, intent), intent.base_units),
@@ -294,7 +294,7 @@ def payout_reserved(swap: Swap, intent: Intent) -> LedgerTransaction:
 
 def payout_released(swap: Swap, intent: Intent) -> LedgerTransaction:
     """The payment is dead: what was reserved for it is owed again."""
-    return _booked(
+    return _transaction(
         f"{_name(intent)}_released",
         str(intent.id),
         (_leg_of(AccountKind.IN_FLIGHT, intent), intent.base_units),
@@ -304,7 +304,7 @@ def payout_released(swap: Swap, intent: Intent) -> LedgerTransaction:
 
 
 def payout_final(intent: Intent, *, block_number: int, treasury: str) -> LedgerTransaction:
-    return _booked(
+    return _transaction(
         f"{_name(intent)}_final",
         str(intent.id),
         (_leg_of(AccountKind.IN_FLIGHT, intent), intent.base_units),
@@ -317,13 +317,15 @@ def payout_final(intent: Intent, *, block_number: int, treasury: str) -> LedgerT
 
 def claim_reserved(claim: Intent) -> LedgerTransaction:
     """What waited for its owner is on its way to an address that an operator was given."""
-    return _booked("claim_reserved", str(claim.id), *_claim_moves(claim), swap_id=claim.swap_id)
+    return _transaction(
+        "claim_reserved", str(claim.id), *_claim_moves(claim), swap_id=claim.swap_id
+    )
 
 
 def claim_released(claim: Intent) -> LedgerTransaction:
     """The payment is dead: it waits for its owner again."""
     back = ((account, -units) for account, units in _claim_moves(claim))
-    return _booked("claim_released", str(claim.id), *back, swap_id=claim.swap_id)
+    return _transaction("claim_released", str(claim.id), *back, swap_id=claim.swap_id)
 
 
 def _claim_moves(claim: Intent) -> tuple[Move, ...]:
@@ -337,13 +339,13 @@ def _claim_moves(claim: Intent) -> tuple[Move, ...]:
 
 def refund_cost(swap: Swap, refund: Intent) -> LedgerTransaction:
     """The user pays for the gas of what is sent back."""
-    return _booked("refund_cost", str(refund.id), *_cost_moves(refund), swap_id=swap.id)
+    return _transaction("refund_cost", str(refund.id), *_cost_moves(refund), swap_id=swap.id)
 
 
 def refund_cost_reversed(swap: Swap, refund: Intent) -> LedgerTransaction:
     """The refund is dead: its cost is not charged."""
     back = ((account, -units) for account, units in _cost_moves(refund))
-    return _booked("refund_cost_reversed", str(refund.id), *back, swap_id=swap.id)
+    return _transaction("refund_cost_reversed", str(refund.id), *back, swap_id=swap.id)
 
 
 def _cost_moves(refund: Intent) -> tuple[Move, ...]:
@@ -378,7 +380,7 @@ def payout_unexplained(
     treasury: str,
 ) -> LedgerTransaction:
     """The Treasury made a payment that no attempt ordered."""
-    return _booked(
+    return _transaction(
         "payout_unexplained",
         f"{network}/{paid_id}/{transaction_hash}",
         (Account(AccountKind.PAYOUT_SUSPENSE, network, token), base_units),
@@ -395,7 +397,7 @@ def gas_spent(
     *, network: str, signer: str, native: str, nonce: int, base_units: int, block_number: int
 ) -> LedgerTransaction:
     """Once per nonce, whatever its transaction did."""
-    return _booked(
+    return _transaction(
         "gas",
         f"{network}/{signer}/{nonce}",
         (Account(AccountKind.GAS_EXPENSE, network, native), base_units),
@@ -409,7 +411,7 @@ def signer_topped_up(
     *, network: str, signer: str, native: str, base_units: int, block_number: int
 ) -> LedgerTransaction:
     """Its balance rose, and no transaction of the service explains it: the owner's money."""
-    return _booked(
+    return _transaction(
         "topped_up",
         f"{network}/{signer}/{block_number}",
         (_signer(network, native, signer), base_units),
@@ -424,18 +426,18 @@ def signer_topped_up(
 
 def refuel_bought(swap: Swap, refuel: Refuel) -> LedgerTransaction:
     """Source asset of the user becomes ours, and we owe the destination's own coin."""
-    return _booked_all("refuel_bought", _now(swap), *_refuel_moves(swap, refuel), swap_id=swap.id)
+    return _transactions("refuel_bought", _now(swap), *_refuel_moves(swap, refuel), swap_id=swap.id)
 
 
 def refuel_unbought(swap: Swap, refuel: Refuel) -> LedgerTransaction:
     """Its output is dead, and nothing of the refuel was sent."""
     back = ((account, -units) for account, units in _refuel_moves(swap, refuel))
-    return _booked_all("refuel_unbought", _now(swap), *back, swap_id=swap.id)
+    return _transactions("refuel_unbought", _now(swap), *back, swap_id=swap.id)
 
 
 def refuel_claimable(swap: Swap, refuel: Refuel) -> LedgerTransaction:
     """It cannot be sent: it waits for the recipient of the output."""
-    return _booked_all(
+    return _transactions(
         "refuel_claimable",
         _now(swap),
         (_coin(AccountKind.REFUEL_LIABILITY, swap), refuel.base_units),
@@ -446,7 +448,7 @@ def refuel_claimable(swap: Swap, refuel: Refuel) -> LedgerTransaction:
 
 def refuel_lost(swap: Swap, intent: Intent) -> LedgerTransaction:
     """It was sent for a deposit that a reorg took: our loss, never a debt of the user."""
-    return _booked_all(
+    return _transactions(
         "refuel_lost",
         _now(swap),
         (_source(AccountKind.LOSS, swap), intent.charged_base_units),
@@ -457,7 +459,7 @@ def refuel_lost(swap: Swap, intent: Intent) -> LedgerTransaction:
 
 def refuel_charge_retained(swap: Swap, intent: Intent) -> LedgerTransaction:
     """What was lost with it was never sent: it is ours."""
-    return _booked_all(
+    return _transactions(
         "refuel_kept",
         _now(swap),
         (_coin(AccountKind.REFUEL_LIABILITY, swap), intent.base_units),
@@ -505,18 +507,18 @@ def partner_fee_earned(swap: Swap, output: Intent) -> tuple[LedgerTransaction, .
     income = Account(AccountKind.FEE_INCOME, source.network, source.token)
     owed = Account(AccountKind.PARTNER_FEE, source.network, source.token, app_id=swap.terms.app_id)
     moves = ((income, fee), (owed, -fee))
-    return (_booked_all("partner_fee_earned", str(output.id), *moves, swap_id=swap.id),)
+    return (_transactions("partner_fee_earned", str(output.id), *moves, swap_id=swap.id),)
 
 
 def partner_fee_reserved(payment: Intent) -> LedgerTransaction:
     """What is owed is on its way."""
-    return _booked_all("partner_fee_reserved", str(payment.id), *_partner_fee_moves(payment))
+    return _transactions("partner_fee_reserved", str(payment.id), *_partner_fee_moves(payment))
 
 
 def partner_fee_released(payment: Intent) -> LedgerTransaction:
     """The payment is dead: it is owed again."""
     back = ((account, -units) for account, units in _partner_fee_moves(payment))
-    return _booked_all("partner_fee_released", str(payment.id), *back)
+    return _transactions("partner_fee_released", str(payment.id), *back)
 
 
 def _partner_fee_moves(payment: Intent) -> tuple[Move, ...]:
@@ -546,7 +548,7 @@ def book_external_spending(
         not booked yet: any amount beyond it was the owner's money.
     """
     held = min(base_units, booked)
-    return _booked(
+    return _transaction(
         "foreign_spent",
         f"{network}/{signer}/{nonce}",
         (Account(AccountKind.LOSS, network, native), base_units),
@@ -561,7 +563,7 @@ def forgotten_spent(
     *, network: str, signer: str, native: str, base_units: int, block_number: int
 ) -> LedgerTransaction:
     """Gas of transactions that a restored ledger has forgotten: their purpose is unknown."""
-    return _booked_all(
+    return _transactions(
         "forgotten_spent",
         f"{network}/{signer}/{block_number}",
         (Account(AccountKind.LOSS, network, native), base_units),
@@ -574,7 +576,7 @@ def forgotten_spent(
 def book_reconciled_payout(payout: PayoutFact, treasury: str) -> LedgerTransaction:
     """An unexplained payment of the Treasury was a payment of an intent, and is booked as such."""
     network, token = payout.network, payout.token
-    return _booked_all(
+    return _transactions(
         "payout_explained",
         f"{network}/{payout.paid_id}/{payout.transaction_hash}",
         (_treasury(network, token, treasury), payout.base_units),

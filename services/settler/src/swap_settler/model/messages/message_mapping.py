@@ -181,7 +181,7 @@ class MessageMapper:
             block_time=body.block_time,
         )
 
-    def swept(self, body: DepositChanged) -> SweptFact | None:
+    def to_swept_fact(self, body: DepositChanged) -> SweptFact | None:
         """Return what was swept; None for a token that is not in the ledger.
 
         Anyone may sweep any token, including one that emits false logs.

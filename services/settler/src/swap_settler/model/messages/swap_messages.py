@@ -127,9 +127,9 @@ class SwapMessages:
             (i for i in swap.intents.values() if i.kind in SHOWN),
             key=lambda i: (i.created_at, i.id),
         )
-        return [*inputs, *(self._sent(swap, intent) for intent in sent)]
+        return [*inputs, *(self._sent_fields(swap, intent) for intent in sent)]
 
-    def _sent(self, swap: Swap, intent: Intent) -> Fields:
+    def _sent_fields(self, swap: Swap, intent: Intent) -> Fields:
         # A payment outlives its network's place in the catalogue, which alone has these two.
         network = self._catalogue.networks.get(intent.network)
         treasury = None if network is None else network.contracts.treasury

@@ -32,7 +32,7 @@ coalesce((SELECT sum(upper(gap) - lower(gap)) FROM (
 """
 
 
-def stopped(*, since: str, networks: str, halts: str) -> str:
+def stopped_time(*, since: str, networks: str, halts: str) -> str:
     """Return SQL: how long nothing could be signed, on the networks named or everywhere.
 
     :param halts: the networks with halts that count.

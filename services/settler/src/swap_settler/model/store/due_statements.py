@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.store.clocks import stopped
+from swap_settler.model.store.clocks import stopped_time
 from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.store.statements import IS_PAID_EXTERNALLY
 from swap_settler.model.store.swap_statements import IS_PARKED, SWAP
@@ -16,7 +16,7 @@ SELECT * FROM unnest(
 ON CONFLICT (swap_id, deposit_id) DO NOTHING
 """)
 # Not locked: what it is about is decided under the lock of its swap.
-_STOPPED_TIME: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
+_STOPPED_TIME: Final = stopped_time(since="refund_due.since", networks=":network", halts=":network")
 REFUNDS_DUE: Final = sql(f"""
 SELECT id, swap_id, deposit_id, now() - since - {_STOPPED_TIME} AS waited FROM refund_due
 WHERE network = :network AND due_at <= now() AND NOT {held_swap("refund_due.swap_id")}

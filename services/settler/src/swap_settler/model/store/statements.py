@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.store.table_columns import Columns, excluded
+from swap_settler.model.store.table_columns import Columns, new_values
 
 # Sorted, and held to the end of the transaction: the first in the order of all locks.
 LOCK_KEYS: Final = sql("""
@@ -42,7 +42,7 @@ _SWAP_CHANGES: Final = """
     expires_at, changed_at, closed_at"""
 UPSERT_SWAPS: Final = sql(f"""
 {SWAP_COLUMNS.insert_into("swap")}
-ON CONFLICT (id) DO UPDATE SET {excluded(_SWAP_CHANGES)}
+ON CONFLICT (id) DO UPDATE SET {new_values(_SWAP_CHANGES)}
 """)
 TRANSITION_COLUMNS: Final = Columns("""
     swap_id uuid, sequence int, from_status text, to_status text, at timestamptz, cause text""")
@@ -61,7 +61,7 @@ _DEPOSIT_CHANGES: Final = """
     from_address, confirmations_required, attached_at, came_after"""
 UPSERT_DEPOSITS: Final = sql(f"""
 {DEPOSIT_COLUMNS.insert_into("deposit AS known")}
-ON CONFLICT (id) DO UPDATE SET {excluded(_DEPOSIT_CHANGES)}
+ON CONFLICT (id) DO UPDATE SET {new_values(_DEPOSIT_CHANGES)}
 WHERE known.version <= excluded.version
 """)
 INTENT_COLUMNS: Final = Columns("""
@@ -77,7 +77,7 @@ _INTENT_CHANGES: Final = """
     version, confirmed_at, dead_proof"""
 UPSERT_INTENTS: Final = sql(f"""
 {INTENT_COLUMNS.insert_into("intent")}
-ON CONFLICT (id) DO UPDATE SET {excluded(_INTENT_CHANGES)},
+ON CONFLICT (id) DO UPDATE SET {new_values(_INTENT_CHANGES)},
     slot_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE intent.slot_at END
 """)
 AUTHORIZATION_COLUMNS: Final = Columns("""
@@ -86,7 +86,7 @@ AUTHORIZATION_COLUMNS: Final = Columns("""
     transaction_hash text, submitted_at timestamptz""")
 UPSERT_AUTHORIZATIONS: Final = sql(f"""
 {AUTHORIZATION_COLUMNS.insert_into("gasless_authorization")}
-ON CONFLICT (swap_id, submission) DO UPDATE SET {excluded("status, detail, transaction_hash")}
+ON CONFLICT (swap_id, submission) DO UPDATE SET {new_values("status, detail, transaction_hash")}
 """)
 # A payment that signed bytes may still make must not be ended. It would also always be found before
 # all others.

@@ -15,8 +15,8 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Holder, LedgerTransaction
 from swap_settler.model.ports import Place
 from swap_settler.model.store.rows import fields_of
-from swap_settler.model.store.table_columns import Columns, excluded
-from swap_settler.model.treasury import DueSweep, Unbooked
+from swap_settler.model.store.table_columns import Columns, new_values
+from swap_settler.model.treasury import DueSweep, UnbookedSweep
 
 DEPOSIT_ADDRESS_COLUMNS: Final = Columns(
     "network text, address text, sequence_number bigint, swap_id uuid"
@@ -33,7 +33,7 @@ SWEPT_COLUMNS: Final = Columns("""
     block_time timestamptz, is_quarantined boolean""")
 SAVE_SWEPT: Final = sql(f"""
 {SWEPT_COLUMNS.insert_into("swept AS known")}
-ON CONFLICT (id) DO UPDATE SET {excluded("version, state, block_number, block_hash, block_time")}
+ON CONFLICT (id) DO UPDATE SET {new_values("version, state, block_number, block_hash, block_time")}
 WHERE known.version < excluded.version
 RETURNING id
 """)
@@ -191,7 +191,7 @@ class PostgresSweepWork:
         ]
         self._add_due(gone)
 
-    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
+    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[UnbookedSweep]:
         """Load the complete final sweeps that are not booked; locked ones are skipped."""
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(UNBOOKED, values)
@@ -203,7 +203,7 @@ class PostgresSweepWork:
         rows = await self._connection.execute(ADDRESSES_WITHOUT_SWAP, values)
         return frozenset((row.network, row.from_address) for row in rows)
 
-    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[UnbookedSweep]:
         if not places:
             return ()
         ordered_places = sorted(places)
@@ -277,8 +277,8 @@ class PostgresSweepWork:
             self._connection.post(ADD_SWEEPS_DUE, columns(rows))
 
 
-def _to_unbooked(row: Row) -> Unbooked:
-    return Unbooked(**fields_of(row, "base_units", "booked_base_units"))
+def _to_unbooked(row: Row) -> UnbookedSweep:
+    return UnbookedSweep(**fields_of(row, "base_units", "booked_base_units"))
 
 
 def _to_due(row: Row) -> DueSweep:

@@ -43,7 +43,7 @@ class Columns:
         }
 
 
-def excluded(names: str) -> str:
+def new_values(names: str) -> str:
     """Return SQL: what an existing row takes over from the new one."""
     changes = (name.strip() for name in names.split(","))
     return ", ".join(f"{name} = excluded.{name}" for name in changes)

@@ -10,7 +10,7 @@ from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.rows import fields_of
-from swap_settler.model.store.table_columns import Columns, excluded
+from swap_settler.model.store.table_columns import Columns, new_values
 from swap_settler.model.treasury import Withdrawal
 
 WITHDRAWAL_COLUMNS: Final = Columns("""
@@ -19,7 +19,7 @@ WITHDRAWAL_COLUMNS: Final = Columns("""
     block_time timestamptz""")
 SAVE: Final = sql(f"""
 {WITHDRAWAL_COLUMNS.insert_into("withdrawal AS known")}
-ON CONFLICT (id) DO UPDATE SET {excluded("version, state, block_number, block_hash, block_time")}
+ON CONFLICT (id) DO UPDATE SET {new_values("version, state, block_number, block_hash, block_time")}
 -- A confirmed withdrawal is final: no later version reverts it, so nothing un-books it.
 WHERE known.version < excluded.version
 """)

@@ -71,7 +71,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
         if assets:
             came = {"networks": [n for n, _ in assets], "tokens": [t for _, t in assets]}
             questions_asked.append((INVENTORY_BY_KEY, {**held, **came, "native": NATIVE}))
-        fresh, found = await self._marked(message_ids, *questions_asked)
+        fresh, found = await self._mark_and_ask(message_ids, *questions_asked)
         swaps = to_swaps(found[loaded]) if keys else ()
         if assets:
             self._inventory |= {(row.network, row.token): to_inventory(row) for row in found[-1]}
@@ -85,7 +85,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
             "networks": [network for network, _ in payments],
             "paid_ids": [str(paid_id) for _, paid_id in payments],
         }
-        fresh, [paid] = await self._marked(message_ids, (swap_statements.PAID_BY, values))
+        fresh, [paid] = await self._mark_and_ask(message_ids, (swap_statements.PAID_BY, values))
         live = [((row.network, int(row.paid_id)), row) for row in paid]
         return OpenedPayouts(
             fresh,
@@ -102,7 +102,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
         deposit_ids: Collection[UUID],
     ) -> OpenedRequests:
         held, waiting = {"keys": sorted(keys)}, {"ids": sorted(deposit_ids)}
-        fresh, [_, known, came] = await self._marked(
+        fresh, [_, known, came] = await self._mark_and_ask(
             message_ids,
             (statements.LOCK_KEYS, held),
             (BY_ID.swaps, {"ids": sorted(swap_ids)}),
@@ -272,7 +272,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
         _, *rest = questions(BY_ID, {"ids": [row.id for row in rows]})
         return to_swaps([rows, *await self._connection.ask(*rest)])
 
-    async def _marked(
+    async def _mark_and_ask(
         self, message_ids: Sequence[UUID], *questions: Question
     ) -> tuple[frozenset[UUID], Sequence[Rows]]:
         return await mark_and_ask(self._connection, self._consumer, message_ids, *questions)

@@ -42,7 +42,7 @@ def free_leg(swap: Swap, leg: Leg, kind: IntentKind, *, at: datetime) -> Changes
     waiting = swap.paying if leg is None else swap.refund_of(leg)
     if waiting is not None and waiting.kind is not kind:
         _require_unsent(waiting)
-        return _abandoned(swap, waiting, at)
+        return _abandon(swap, waiting, at)
     is_main = leg is None and waiting is None
     if is_main and swap.status is Status.DEPOSIT_PENDING and swap.credited_base_units:
         done = refund_or_fail(swap.on(at), FailReason.ROUTE_UNAVAILABLE, at)
@@ -55,7 +55,7 @@ def free_refuel(swap: Swap, *, at: datetime) -> Changes:
     if swap.refuel is None:
         return NOTHING
     _require_unsent(swap.refuel)
-    return _abandoned(swap, swap.refuel, at)
+    return _abandon(swap, swap.refuel, at)
 
 
 def move_last_deposits_off(
@@ -92,7 +92,7 @@ def order_refund(
     """
     if swap.terms.refund_address is None:
         raise NotAllowed("it has no refund address: set it first, then explain the refund")
-    held = work_due.held(swap, leg)
+    held = work_due.returnable_base_units(swap, leg)
     least = 1 if most_cost is None else max(held - most_cost, 1)
     units = min(max(log.base_units, least), held)
     change = refunds.start(swap, leg, at=at, cost=held - units, paid_id=log.paid_id)
@@ -126,7 +126,7 @@ def is_of_source(swap: Swap, asset: AssetKey) -> bool:
     return asset == (swap.terms.source.network, swap.terms.source.token)
 
 
-def _abandoned(swap: Swap, intent: Intent, at: datetime) -> Changes:
+def _abandon(swap: Swap, intent: Intent, at: datetime) -> Changes:
     change = abandon_payment(swap, intent.id, at=at, because=REASON, failures=0)
     return change.with_cause(CAUSE)
 

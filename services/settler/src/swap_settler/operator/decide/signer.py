@@ -8,13 +8,13 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Halted:
+class SignerHalt:
     reason: str
     at: datetime | None  # None: halted before the time was kept
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class SignerResume:
     at: datetime
     by: str
     reason: str
@@ -42,5 +42,5 @@ class Signer:
     next_nonce: int
     open_slots: int
     oldest_slot_at: datetime | None
-    halted: Halted | None
-    resumed: Resumed | None  # the last time
+    halted: SignerHalt | None
+    resumed: SignerResume | None  # the last time

@@ -21,7 +21,7 @@ from swap_runtime.operators.paging import (
 from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.records import Record
-from swap_settler.settling.decide.dwelling import Stuck
+from swap_settler.settling.decide.dwelling import StuckSwap
 
 
 class Admin:
@@ -53,11 +53,11 @@ class Admin:
         return JSONResponse({"claimable": found})
 
     @answers_wrong_queries
-    async def stuck(self, request: Request) -> Response:
+    async def list_stuck(self, request: Request) -> Response:
         """Answer `GET /admin/stuck`."""
         limit, after = read_limit(request), read_place(request, read_query_uuid)
         found = await self._list_stuck.read_page(after=after, limit=limit + 1)
-        return answer_page("stuck", found, limit=limit, show=_shown, place=_place_of_swap)
+        return answer_page("stuck", found, limit=limit, show=_to_json, place=_place_of_swap)
 
 
 async def _answer_one(
@@ -77,11 +77,11 @@ def _place_of_balance(one: Mapping[str, object]) -> Mapping[str, str]:
     return {"after": str(one["id"])}
 
 
-def _place_of_swap(one: Stuck) -> Mapping[str, str]:
+def _place_of_swap(one: StuckSwap) -> Mapping[str, str]:
     return {"after_at": one.since.isoformat(), "after_id": str(one.swap_id)}
 
 
-def _shown(one: Stuck) -> Mapping[str, Any]:
+def _to_json(one: StuckSwap) -> Mapping[str, Any]:
     return {
         "swap_id": str(one.swap_id),
         "status": one.status.value,

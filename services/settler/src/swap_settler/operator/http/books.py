@@ -60,7 +60,7 @@ class BooksAdmin:
     async def balances(self, _: Request) -> Response:
         """Answer `GET /admin/balances`."""
         covers = await self._show_balances.covers()
-        unsettled = await self._show_balances.unsettled()
+        unsettled = await self._show_balances.find_unsettled()
         refunds = await self._show_balances.refunds()
         return JSONResponse(
             {

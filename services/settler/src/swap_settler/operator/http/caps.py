@@ -82,10 +82,10 @@ class CapAdmin:
 
     async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/caps`."""
-        return _shown(await self._manage_caps.list_all())
+        return _caps_response(await self._manage_caps.list_all())
 
     @answers_wrong_queries
-    async def spent(self, request: Request) -> Response:
+    async def list_spent(self, request: Request) -> Response:
         """Answer `GET /admin/caps/{id}/spent`: what the cap's number is made of."""
         id, limit = read_number(request.path_params["id"]), read_limit(request)
         after = read_place(request, read_query_uuid)
@@ -122,7 +122,7 @@ class CapAdmin:
             by=order.by,
             reason=form.reason,
         )
-        return _shown(caps)
+        return _caps_response(caps)
 
     @answers_wrong_forms
     async def lift(self, order: Order) -> Response:
@@ -134,19 +134,19 @@ class CapAdmin:
             by=order.by,
             reason=form.reason,
         )
-        return _shown(caps)
+        return _caps_response(caps)
 
     async def add_present_for_new(self, order: Order) -> Order:
         """Bind an order that is stored to the cap that it replaces.
 
-        :raises Refused: when there is none, or another one than the order names.
+        :raises RequestRefused: when there is none, or another one than the order names.
         """
         return await self._bind(order, read_form(order, NewCap))
 
     async def add_present(self, order: Order) -> Order:
         """Bind an order that is stored to the cap that it lifts.
 
-        :raises Refused: as above.
+        :raises RequestRefused: as above.
         """
         return await self._bind(order, read_form(order, LiftedCap))
 
@@ -199,7 +199,7 @@ def payment_id(order: Order) -> UUID:
         raise WrongForm("not the id of a payment") from error
 
 
-def _shown(caps: Sequence[CapState]) -> Response:
+def _caps_response(caps: Sequence[CapState]) -> Response:
     return JSONResponse({"caps": [_shown_cap(cap) for cap in caps]})
 
 

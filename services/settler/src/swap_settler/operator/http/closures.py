@@ -22,21 +22,21 @@ class ClosureAdmin:
 
     async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/closures`."""
-        return await self._shown()
+        return await self._list_response()
 
     @answers_wrong_forms
     async def close(self, order: Order) -> Response:
         """Answer `POST /admin/closures/close`."""
         form = read_form(order, ClosureForm)
         await self._close_networks.close(form.network, by=order.by, reason=form.reason)
-        return await self._shown()
+        return await self._list_response()
 
     @answers_wrong_forms
     async def open(self, order: Order) -> Response:
         """Answer `POST /admin/closures/open`."""
         form = read_form(order, ClosureForm)
         await self._close_networks.open(form.network, by=order.by, reason=form.reason)
-        return await self._shown()
+        return await self._list_response()
 
-    async def _shown(self) -> Response:
+    async def _list_response(self) -> Response:
         return JSONResponse({"closures": list(await self._close_networks.list_all())})

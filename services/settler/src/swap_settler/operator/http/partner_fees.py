@@ -31,7 +31,7 @@ class FeeAdmin:
         """Answer `GET /admin/fees`."""
         limit, after = read_limit(request), read_query_number(request, "after")
         found = await self._pay_partner_fees.list_owed(after=after, limit=limit + 1)
-        return answer_page("fees", found, limit=limit, show=_shown, place=_place)
+        return answer_page("fees", found, limit=limit, show=_to_json, place=_place)
 
     async def show(self, request: Request) -> Response:
         """Answer `GET /admin/fees/{id}`."""
@@ -39,7 +39,7 @@ class FeeAdmin:
         found = None if id is None else await self._pay_partner_fees.find_owed(id)
         if found is None:
             return JSONResponse({"error": "nothing is owed of this fee"}, status_code=404)
-        return JSONResponse({"fee": _shown(found)})
+        return JSONResponse({"fee": _to_json(found)})
 
     @answers_wrong_forms
     async def pay(self, order: Order) -> Response:
@@ -62,7 +62,7 @@ def _place(fee: PartnerFee) -> Mapping[str, str]:
     return {"after": str(fee.id)}
 
 
-def _shown(fee: PartnerFee) -> Mapping[str, Any]:
+def _to_json(fee: PartnerFee) -> Mapping[str, Any]:
     return {
         "id": fee.id,
         "app_id": str(fee.app_id),

@@ -85,7 +85,7 @@ class RescueAdmin:
         found = await self._rescue_tokens.list_orders(
             before=before, limit=LISTED_MAX if limit is None else limit
         )
-        return JSONResponse({"rescues": [_shown(one) for one in found]})
+        return JSONResponse({"rescues": [_to_json(one) for one in found]})
 
     async def show(self, request: Request) -> Response:
         """Answer `GET /admin/rescues/{network}/{hash}`."""
@@ -108,7 +108,7 @@ class RescueAdmin:
     async def add_transfers(self, order: Order) -> Order:
         """Bind an order that is stored to the transfers that it returns.
 
-        :raises Refused: when there are none to return, or others than the order names.
+        :raises RequestRefused: when there are none to return, or others than the order names.
         """
         transaction_hash, form = read_return(order)
         found = await self._rescue_tokens.find_returned(
@@ -142,7 +142,7 @@ def _answer(came: Sequence[Mapping[str, Any]]) -> Response:
     return JSONResponse({"came": list(came)})
 
 
-def _shown(one: ReturnOrder) -> Mapping[str, Any]:
+def _to_json(one: ReturnOrder) -> Mapping[str, Any]:
     return {
         "id": one.id,
         "network": one.network,

@@ -57,7 +57,7 @@ class SignerAdmin:
 
     async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/signers`."""
-        signers = [self._shown(signer) for signer in await self._list_signers()]
+        signers = [self._to_json(signer) for signer in await self._list_signers()]
         return JSONResponse({"signers": signers})
 
     @answers_wrong_queries
@@ -97,7 +97,7 @@ class SignerAdmin:
     async def add_halts(self, order: Order) -> Order:
         """Bind an order that is stored to the halts of now, unless it names them.
 
-        :raises Refused: when none is halted.
+        :raises RequestRefused: when none is halted.
         """
         try:
             form = read_form(order, Resume)
@@ -108,7 +108,7 @@ class SignerAdmin:
         halts = await self._resume_signers.halts(order.target["network"], address=form.address)
         return order.bound_to(form, halts=halts)
 
-    def _shown(self, signer: Signer) -> dict[str, Any]:
+    def _to_json(self, signer: Signer) -> dict[str, Any]:
         halted, resumed, oldest = signer.halted, signer.resumed, signer.oldest_slot_at
         return {
             "network": signer.network,

@@ -60,14 +60,14 @@ class StopAdmin:
 
     async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/payouts/stops`."""
-        return await self._shown()
+        return await self._list_response()
 
     @answers_wrong_forms
     async def stop(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/stop`."""
         form = read_form(order, StopForm)
         is_over = await self._stop_payouts.stop(form.where, by=order.by, reason=form.reason)
-        return await self._shown(nothing_is_signed=is_over)
+        return await self._list_response(nothing_is_signed=is_over)
 
     @answers_wrong_forms
     async def lift(self, order: Order) -> Response:
@@ -75,12 +75,12 @@ class StopAdmin:
         form = read_form(order, LiftForm)
         lift = self._guard_losses.lift if form.is_of_losses else self._stop_payouts.lift
         await lift(form.where, by=order.by, reason=form.reason, stopped_at=form.stopped_at)
-        return await self._shown()
+        return await self._list_response()
 
     async def add_stop(self, order: Order) -> Order:
         """Bind an order that is stored to the stop of now, unless it names one.
 
-        :raises Refused: when nothing is stopped there.
+        :raises RequestRefused: when nothing is stopped there.
         """
         try:
             form = read_form(order, LiftForm)
@@ -97,7 +97,7 @@ class StopAdmin:
             raise RequestRefused(f"nothing is stopped: {form.where}")
         return order.bound_to(form, stopped_at=stop.at)
 
-    async def _shown(self, **details: bool) -> Response:
+    async def _list_response(self, **details: bool) -> Response:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
         halts = await self._stop_payouts.list_halts()

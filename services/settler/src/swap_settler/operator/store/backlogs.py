@@ -105,7 +105,7 @@ class PostgresBacklogs:
         self._engine = engine
         self._values = {"networks": list(treasuries), "treasuries": list(treasuries.values())}
 
-    async def unsettled(self) -> Sequence[Backlog]:
+    async def find_unsettled(self) -> Sequence[Backlog]:
         """Return the booked deposits of swaps without an end, by source network."""
         return await self._backlogs(UNSETTLED)
 

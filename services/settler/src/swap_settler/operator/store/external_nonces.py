@@ -78,7 +78,7 @@ class PostgresExternalNonces:
             for row in rows
         ]
 
-    async def consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
+    async def find_consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
         """Return by which transactions nonces were consumed, of those that are closed."""
         rows = await read_alone(
             self._engine, CONSUMED, {**_signer_values(signer), "nonces": list(nonces)}

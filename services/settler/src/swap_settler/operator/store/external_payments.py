@@ -126,7 +126,7 @@ class PostgresExternalPaymentWork(PostgresWork):
             return None
         return Claimable(row.id, network, token, swap_id, deposit_id, int(row.base_units))
 
-    async def unreconciled(
+    async def find_unreconciled(
         self, network: str, transaction_hash: str, paid_ids: Collection[int]
     ) -> frozenset[int]:
         """Return the ids that the transaction paid and that are booked as nothing explains them."""

@@ -85,7 +85,7 @@ class PostgresRescues:
         rows = await read_alone(self._engine, UNMATCHED_DEPOSITS, values)
         return [to_dataclass(UnmatchedDeposit, row) for row in rows]
 
-    async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
+    async def find_ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
         """Return what was ordered of a transaction before, oldest first."""
         values = {"network": network, "hash": transaction_hash}
         return [

@@ -10,7 +10,7 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import Row, sql
-from swap_settler.operator.decide.signer import Halted, Resumed, Signer
+from swap_settler.operator.decide.signer import Signer, SignerHalt, SignerResume
 from swap_settler.records import Record, to_record
 
 SIGNERS: Final = sql("""
@@ -109,8 +109,8 @@ def _to_signer(row: Row) -> Signer:
         next_nonce=row.next_nonce,
         open_slots=row.open_slots,
         oldest_slot_at=row.oldest_slot_at,
-        halted=Halted(row.halted_reason, row.halted_at) if is_halted else None,
-        resumed=Resumed(row.resumed_at, row.resumed_by, row.resumed_reason)
+        halted=SignerHalt(row.halted_reason, row.halted_at) if is_halted else None,
+        resumed=SignerResume(row.resumed_at, row.resumed_by, row.resumed_reason)
         if was_resumed
         else None,
     )

@@ -44,14 +44,14 @@ class AttachClaimable:
     async def __call__(self, order: AttachOrder) -> Swap:
         """Return the swap with the deposit.
 
-        :raises Refused: when the balance is another than was listed, or cannot be attached.
+        :raises RequestRefused: when the balance is another than was listed, or cannot be attached.
         """
         async with self._unit_of_work() as work:
             try:
                 batch_state = await self._attach(work, order)
             except NotAttachable as error:
                 raise RequestRefused(str(error)) from error
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
         return batch_state.swaps[order.swap_id]
 
     async def _attach(self, work: PostgresClaimWork, order: AttachOrder) -> BatchState:

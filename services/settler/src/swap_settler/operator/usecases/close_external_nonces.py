@@ -34,7 +34,7 @@ from swap_settler.operator.store.external_nonces import (
 from swap_settler.operator.usecases.prove_external_transactions import (
     ExternalNonce,
     ProveExternalTransactions,
-    Proven,
+    ProvenNonces,
 )
 from swap_settler.paying.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.settling.decide.payouts import abandon_payment
@@ -75,7 +75,7 @@ class CloseExternalNonces:
         """Return the ids of payments that were made already, by what was not signed here.
 
         :param halted: signers of one network.
-        :raises Refused: when the chain does not prove it, or the signer changed meanwhile.
+        :raises RequestRefused: when the chain does not prove it, or the signer changed meanwhile.
         :raises Unavailable: when no node answers.
         """
         paid: set[int] = set()
@@ -100,11 +100,11 @@ class CloseExternalNonces:
             raise Unavailable(str(error)) from error
         return sorted(paid)
 
-    async def _close(self, signer: Signer, proven: Proven, *, by: str, reason: str) -> None:
+    async def _close(self, signer: Signer, proven: ProvenNonces, *, by: str, reason: str) -> None:
         external = [*proven.assigned, *proven.unassigned]
         if not external:
             return
-        lost = await self._lost(signer, external)
+        lost = await self._book_losses(signer, external)
         slots = [one.slot for one in proven.assigned]
         async with self._unit_of_work(signer) as work:
             intents = await work.intents_on([slot.nonce for slot in slots])
@@ -114,7 +114,7 @@ class CloseExternalNonces:
                 raise RequestRefused(CHANGED)
             if slots:  # a restored ledger may have handed out none of them
                 await work.close_slots(slots, proven.final)
-            changes = await self._freed(work, owners, failures, proven.paid)
+            changes = await self._free_payments(work, owners, failures, proven.paid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             # The signer last, in the lock order of nonce allocation.
@@ -129,7 +129,7 @@ class CloseExternalNonces:
             }
             await work.add_external_transactions(named, by=by, reason=reason)
         crashpoint("settler.after_external_nonce")
-        observe_changes.changed(changes)
+        observe_changes.changes_committed(changes)
         for nonce, (transaction_hash, units) in named.items():
             network, address = signer.network, signer.address
             observe.external_nonce(
@@ -138,7 +138,7 @@ class CloseExternalNonces:
         for paid_id in sorted(proven.paid):
             observe.paid_externally(signer.network, signer.address, paid_id)
 
-    async def _lost(
+    async def _book_losses(
         self, signer: Signer, external: Sequence[ExternalNonce]
     ) -> Sequence[LedgerTransaction]:
         booked, entries = await self._nonces.balance(signer, NATIVE), []
@@ -157,7 +157,7 @@ class CloseExternalNonces:
                 booked -= min(one.lost_base_units, booked)
         return entries
 
-    async def _freed(
+    async def _free_payments(
         self,
         work: PostgresExternalNonceWork,
         owners: Mapping[UUID, Swap | Intent],

@@ -41,9 +41,10 @@ class ManageBlockedAddresses:
     async def block(self, order: BlockOrder) -> int:
         """Return how many are new. What is on its way to them already is not called back.
 
-        :raises Refused: for what is no address, or a network that the catalogue does not name.
+        :raises RequestRefused: for what is no address, or a network that the catalogue does not
+            name.
         """
-        addresses = self._checked(order)
+        addresses = self._check(order)
         added = await self._blocked.block(
             addresses, order.network, by=order.by, reason=order.reason
         )
@@ -52,14 +53,14 @@ class ManageBlockedAddresses:
 
     async def lift(self, order: BlockOrder) -> int:
         """Return how many were on the list."""
-        addresses = self._checked(order)
+        addresses = self._check(order)
         lifted = await self._blocked.lift(
             addresses, order.network, by=order.by, reason=order.reason
         )
         observe.address_blocks_lifted(lifted, order.network, by=order.by, reason=order.reason)
         return lifted
 
-    def _checked(self, order: BlockOrder) -> Sequence[str]:
+    def _check(self, order: BlockOrder) -> Sequence[str]:
         if order.network is not None and order.network not in self._catalogue.networks:
             raise RequestRefused(f"{order.network} is not a network of the catalogue")
         return sorted({checked_address(address).lower() for address in order.addresses})

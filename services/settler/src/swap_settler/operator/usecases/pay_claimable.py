@@ -59,13 +59,13 @@ class PayClaimable:
     async def __call__(self, order: Order) -> Intent:
         """Return the payment that waits for the sender lane.
 
-        :raises Refused: when the balance is another than was listed, or cannot be paid.
+        :raises RequestRefused: when the balance is another than was listed, or cannot be paid.
         """
         try:
             change = await self._pay(order)
         except NotClaimable as error:
             raise RequestRefused(str(error)) from error
-        observe_changes.changed([change])
+        observe_changes.changes_committed([change])
         [intent] = change.intents
         observe.claim_ordered(intent, by=order.by, reason=order.reason)
         return intent
@@ -90,7 +90,7 @@ class PayClaimable:
         self, work: PostgresClaimWork, order: Order, swap_id: UUID, to_address: str
     ) -> Changes:
         swap = (await work.lock_swaps_by_id({swap_id}))[swap_id]
-        what = await self._locked(work, order)
+        what = await self._lock_claimable(work, order)
         now, paid_id = self._clock(), _paid_id(what)
         return pay(what, swap, to_address=to_address, at=now, paid_id=paid_id)
 
@@ -104,7 +104,7 @@ class PayClaimable:
     ) -> Changes:
         [deposit] = (await work.unmatched_deposits({listed.owner}, ())).values()
         await work.lock_keys({key_of(deposit)})
-        what = await self._locked(work, order)
+        what = await self._lock_claimable(work, order)
         if await work.live_standalone_intents({deposit.id}):
             raise RequestRefused("it is paid, or on its way")
         asset = (what.network, what.token)
@@ -118,7 +118,7 @@ class PayClaimable:
             usd_micros=dollar_value(self._catalogue, prices, asset, what.base_units),
         )
 
-    async def _locked(self, work: PostgresClaimWork, order: Order) -> Claimable:
+    async def _lock_claimable(self, work: PostgresClaimWork, order: Order) -> Claimable:
         what = await work.claimable(order.balance_id)
         if what is None or what.base_units != order.base_units:
             held = 0 if what is None else what.base_units

@@ -54,7 +54,7 @@ class PayPartnerFees:
     async def __call__(self, order: Order) -> Intent:
         """Return the payment that waits for the sender lane.
 
-        :raises Refused: when less than that is owed, or it cannot be paid now.
+        :raises RequestRefused: when less than that is owed, or it cannot be paid now.
         """
         change = await self._pay(order)
         [intent] = change.intents
@@ -64,7 +64,7 @@ class PayPartnerFees:
     async def _pay(self, order: Order) -> Changes:
         prices, now = await self._prices.current(), self._clock()
         async with self._unit_of_work() as work:
-            fee = await self._locked(work, order)
+            fee = await self._lock_fee(work, order)
             to_address = recipient_of(self._catalogue, fee.network, order.to_address)
             asset = (fee.network, fee.token)
             change = pay(
@@ -79,7 +79,7 @@ class PayPartnerFees:
             await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change
 
-    async def _locked(self, work: PostgresFeeWork, order: Order) -> PartnerFee:
+    async def _lock_fee(self, work: PostgresFeeWork, order: Order) -> PartnerFee:
         """Return what is to be paid. What else is owed, as of swaps since, stays so."""
         asset = await work.asset_of_fee(order.balance_id)
         if asset is not None:

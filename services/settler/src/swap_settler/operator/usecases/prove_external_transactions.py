@@ -27,7 +27,7 @@ class ExternalNonce:
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class ProvenNonces:
     """What was proven of one signer at a final block."""
 
     final: Block
@@ -50,9 +50,11 @@ class ProveExternalTransactions:
         self._nonces = nonces
         self._treasuries = treasuries
 
-    async def __call__(self, chain: ChainReader, signer: Signer, hashes: Sequence[str]) -> Proven:
+    async def __call__(
+        self, chain: ChainReader, signer: Signer, hashes: Sequence[str]
+    ) -> ProvenNonces:
         """
-        :raises Refused: when something is not so, or a nonce stays unexplained.
+        :raises RequestRefused: when something is not so, or a nonce stays unexplained.
         :raises ChainError: when no node gives a usable answer.
         """
         final, head = await chain.final_block(), await chain.head()
@@ -63,7 +65,7 @@ class ProveExternalTransactions:
             raise RequestRefused(
                 f"signed here, its nonce closes by itself: {', '.join(sorted(signed_here))}"
             )
-        consumed = await self._nonces.consumed(signer, named)
+        consumed = await self._nonces.find_consumed(signer, named)
         fresh = {n: one for n, one in named.items() if consumed.get(n) != one.transaction_hash}
         slots = {slot.nonce: slot for slot in await self._nonces.open_below(signer, used)}
         _check_assigned(signer, fresh, slots)
@@ -71,16 +73,17 @@ class ProveExternalTransactions:
         await self._check_all_named(chain, signer, fresh, slots, there=max(there, used))
         dead = [slots[n] for n in fresh if n in slots]
         newest = max(final, head, key=lambda block: block.number)
-        paid = await self._paid(chain, signer, dead, final=final, newest=newest)
+        paid = await self._find_paid(chain, signer, dead, final=final, newest=newest)
         rivals = [h for n in fresh if n in slots for h in slots[n].attempts]
         transaction_hashes = [*(one.transaction_hash for one in fresh.values()), *rivals]
         node_receipts = (
             await chain.receipts_of_each_node(transaction_hashes) if transaction_hashes else {}
         )
         external = [
-            _proven(signer, one, slots.get(n), node_receipts) for n, one in sorted(fresh.items())
+            _to_external_nonce(signer, one, slots.get(n), node_receipts)
+            for n, one in sorted(fresh.items())
         ]
-        return Proven(
+        return ProvenNonces(
             final,
             tuple(one for one in external if one.slot.nonce in slots),
             tuple(one for one in external if one.slot.nonce not in slots),
@@ -108,7 +111,7 @@ class ProveExternalTransactions:
                 f"no transaction is named that used {_nonces(left)}, once it is final"
             )
 
-    async def _paid(
+    async def _find_paid(
         self,
         chain: ChainReader,
         signer: Signer,
@@ -130,7 +133,7 @@ class ProveExternalTransactions:
         paid = await find_spent_ids(chain, treasury, ids, at=final)
         if young := await find_spent_ids(chain, treasury, ids, at=newest) - paid:
             raise RequestRefused(
-                f"the Treasury has paid {_listed(young)} in a block that is not final: wait"
+                f"the Treasury has paid {_join_ids(young)} in a block that is not final: wait"
             )
         return paid
 
@@ -159,7 +162,7 @@ def _check_assigned(
         raise RequestRefused(f"{_nonces(unrelated)} used by nothing that this ledger waits for")
 
 
-def _proven(
+def _to_external_nonce(
     signer: Signer, one: FoundTransaction, slot: OpenNonce | None, node_receipts: NodeReceipts
 ) -> ExternalNonce:
     h, block_hash = one.transaction_hash, one.block_hash
@@ -182,10 +185,10 @@ def _proven(
     closed = ClosedSlot(
         one.nonce, h, is_cancel=False, receipt=receipt, quorum=quorum, is_external=True
     )
-    return ExternalNonce(closed, _lost(signer, one, receipt))
+    return ExternalNonce(closed, _lost_base_units(signer, one, receipt))
 
 
-def _lost(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:
+def _lost_base_units(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:
     has_left = receipt.succeeded and one.to_address != signer.address
     return receipt.fee_base_units + (one.value if has_left else 0)
 
@@ -194,5 +197,5 @@ def _nonces(nonces: Sequence[int]) -> str:
     return f"nonce {nonces[0]}" if len(nonces) == 1 else f"nonces {sorted(nonces)}"
 
 
-def _listed(ids: Iterable[int]) -> str:
+def _join_ids(ids: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(ids)))

@@ -51,7 +51,7 @@ CAN_FAIL: Final = (IntentKind.OUTPUT, IntentKind.REFUND, IntentKind.REFUEL)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPayment:
     """Who has a payment, with the log that took its id."""
 
     swap: Swap | None
@@ -101,8 +101,8 @@ class ReconcileUnknownPayments:
     ) -> Sequence[ExternalPayment]:
         """Return the payments that it ended.
 
-        :raises Refused: when the chain does not prove it, the ledger does not have it yet, or a
-            payment may still be made here.
+        :raises RequestRefused: when the chain does not prove it, the ledger does not have it yet,
+            or a payment may still be made here.
         :raises Unavailable: when no node answers.
         """
         chain = self._chains.get(network)
@@ -113,18 +113,20 @@ class ReconcileUnknownPayments:
         if await self._nonces.signed_here([transaction_hash]):
             raise RequestRefused(f"signed here, its payments end by themselves: {transaction_hash}")
         try:
-            logs = await self._proven(chain, transaction_hash)
+            logs = await self._prove_payments(chain, transaction_hash)
         except ChainError as error:
             raise Unavailable(str(error)) from error
         changes, payments = await self._end(network, transaction_hash, logs, by=by, reason=reason)
-        observe_changes.changed(changes)
+        observe_changes.changes_committed(changes)
         for one in payments:
             observe.payment_reconciled(
                 network, transaction_hash, one.intent_id, one.end.value, by=by, reason=reason
             )
         return payments
 
-    async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, PayoutFact]:
+    async def _prove_payments(
+        self, chain: ChainReader, transaction_hash: str
+    ) -> Mapping[int, PayoutFact]:
         """Return what the transaction paid, by id, in a final block that no node denies."""
         final = await chain.final_block()
         one = (await chain.transactions([transaction_hash])).get(transaction_hash)
@@ -158,15 +160,15 @@ class ReconcileUnknownPayments:
         async with self._unit_of_work() as work:
             known = await work.payments_of(network, logs)
             forgotten = await work.forgotten_payments(network, logs)
-            batch_state, deposits = await _locked(work, known, forgotten)
-            final_ids = await work.unreconciled(network, transaction_hash, logs)
+            batch_state, deposits = await _lock_owners(work, known, forgotten)
+            final_ids = await work.find_unreconciled(network, transaction_hash, logs)
             ordered = await self._order_forgotten(work, batch_state, forgotten, deposits, logs)
             payments = []
             for intent_id, swap_id in {**known, **ordered}.items():
-                one = _found(batch_state, intent_id, swap_id, logs)
+                one = _find_payment(batch_state, intent_id, swap_id, logs)
                 if one is not None:
                     self._require(one, final_ids)
-                    batch_state.add(self._ended(one), trace_id=_trace_id(one))
+                    batch_state.add(self._end_payment(one), trace_id=_trace_id(one))
                     payments.append(ExternalPayment(intent_id, swap_id, one.log, one.end))
             if not payments:
                 raise RequestRefused(NOTHING_WAITS)
@@ -174,9 +176,9 @@ class ReconcileUnknownPayments:
             await save_new(work, batch_state, self._swap_messages, self._clock)
         return batch_state.changes, payments
 
-    def _require(self, found: Found, final_ids: frozenset[int]) -> None:
+    def _require(self, found: FoundPayment, final_ids: frozenset[int]) -> None:
         """
-        :raises Refused: when it may not be reconciled, or not yet.
+        :raises RequestRefused: when it may not be reconciled, or not yet.
         """
         intent, log = found.intent, found.log
         if intent.has_open_attempt or intent.state is IntentState.MINED:
@@ -189,7 +191,7 @@ class ReconcileUnknownPayments:
                 f"the ledger has not heard that payment {log.paid_id} is final: wait"
             )
 
-    def _ended(self, found: Found) -> Changes:
+    def _end_payment(self, found: FoundPayment) -> Changes:
         swap, intent, log = found.swap, found.intent, found.log
         if found.end is ReconciledEnd.LEFT:
             return leave_to_operators(swap, intent, log, at=self._clock())
@@ -209,7 +211,7 @@ class ReconcileUnknownPayments:
 
 async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Block) -> None:
     """
-    :raises Refused: when a node contradicts it.
+    :raises RequestRefused: when a node contradicts it.
     :raises Unavailable: when no node reports it.
     """
     reports = await chain.receipts_of_each_node([one.transaction_hash])
@@ -222,7 +224,7 @@ async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Bloc
         raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 
 
-async def _locked(
+async def _lock_owners(
     work: PostgresExternalPaymentWork, known: Owners, forgotten: Sequence[PaymentId]
 ) -> tuple[BatchState, Mapping[UUID, Deposit]]:
     """Return all that owns these payments, locked, with the deposits that no swap has."""
@@ -243,19 +245,19 @@ async def _locked(
     return BatchState(swaps, {}, standalone_intents=alone), deposits
 
 
-def _found(
+def _find_payment(
     batch_state: BatchState, intent_id: UUID, swap_id: UUID | None, logs: Mapping[int, PayoutFact]
-) -> Found | None:
+) -> FoundPayment | None:
     """Return its present state; None for one that is reconciled or dead."""
     swap = None if swap_id is None else batch_state.swaps[swap_id]
     intent = (batch_state.standalone_intents if swap is None else swap.intents).get(intent_id)
     if intent is None or intent.state is IntentState.CONFIRMED:
         return None  # others of the same transaction may still wait
     assert intent.paid_id is not None, "it was found by its id"
-    return Found(swap, intent, logs[intent.paid_id])
+    return FoundPayment(swap, intent, logs[intent.paid_id])
 
 
-def _trace_id(found: Found) -> str:
+def _trace_id(found: FoundPayment) -> str:
     return str(found.intent.id) if found.swap is None else trace_id_of(found.swap.id)
 
 

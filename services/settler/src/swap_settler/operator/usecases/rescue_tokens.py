@@ -102,8 +102,8 @@ class RescueTokens:
     ) -> Sequence[Record]:
         """
         :param back: for tokens outside the catalogue.
-        :raises Refused: when it brought nothing, there is nothing to return yet, no recipient is
-            named, it changed since it was ordered, or money there would be lost.
+        :raises RequestRefused: when it brought nothing, there is nothing to return yet, no
+            recipient is named, it changed since it was ordered, or money there would be lost.
         :raises Unavailable: when no node answers.
         """
         network, chain = self._find_network(network_name)
@@ -111,11 +111,11 @@ class RescueTokens:
             arrival = await self._find(network, chain, transaction_hash)
             if back is not None:
                 await self._order(arrival, back)
-            held = await _held(chain, arrival.unknown)
+            held = await _current_balances(chain, arrival.unknown)
         except ChainError as error:
             raise Unavailable(str(error)) from error
         deposits = await self._rescues.unmatched_deposits(network.name, transaction_hash)
-        orders = await self._rescues.ordered(network.name, transaction_hash)
+        orders = await self._rescues.find_ordered(network.name, transaction_hash)
         return [
             {
                 "token": one.token,
@@ -137,7 +137,7 @@ class RescueTokens:
     ) -> Sequence[ReturnedTransfer]:
         """Return what an order would return now, and order nothing.
 
-        :raises Refused: as above.
+        :raises RequestRefused: as above.
         :raises Unavailable: when no node answers.
         """
         network, chain = self._find_network(network_name)
@@ -146,8 +146,8 @@ class RescueTokens:
         except ChainError as error:
             raise Unavailable(str(error)) from error
         chosen, _ = self._choose(arrival, back)
-        orders = await self._rescues.ordered(network.name, transaction_hash)
-        return _returned(chosen, orders)
+        orders = await self._rescues.find_ordered(network.name, transaction_hash)
+        return _to_returned(chosen, orders)
 
     async def list_orders(self, *, before: int | None, limit: int) -> Sequence[ReturnOrder]:
         """Return what was ordered of all transactions, newest first.
@@ -165,12 +165,12 @@ class RescueTokens:
     async def _find(self, network: Network, chain: ChainReader, transaction_hash: str) -> _Arrival:
         transfers = await chain.reported_transfers(transaction_hash)
         final = (await chain.final_block()).number
-        numbers, received = await self._received(network, transaction_hash, transfers)
+        numbers, received = await self._read_arrivals(network, transaction_hash, transfers)
         assert transfers is not None
         is_final = transfers.block.number <= final
         return _Arrival(network, transaction_hash, received, numbers, is_final)
 
-    async def _received(
+    async def _read_arrivals(
         self, network: Network, transaction_hash: str, transfers: ReportedTransfers | None
     ) -> tuple[Mapping[str, int], Sequence[ReportedTransfer]]:
         if transfers is None:
@@ -192,14 +192,14 @@ class RescueTokens:
             raise RequestRefused("all of it is of tokens of the catalogue: see swapctl claimable")
         if not arrival.is_final:
             raise RequestRefused(f"{arrival.transaction_hash} is not final yet")
-        return _chosen(arrival.unknown, back, to), to
+        return _transfers_to_return(arrival.unknown, back, to), to
 
     async def _order(self, arrival: _Arrival, back: Return) -> None:
         chosen, to = self._choose(arrival, back)
         name, transaction_hash = arrival.network.name, arrival.transaction_hash
 
         def require_unchanged(orders: Sequence[ReturnOrder]) -> None:
-            if back.transfers not in (None, _returned(chosen, orders)):
+            if back.transfers not in (None, _to_returned(chosen, orders)):
                 raise RequestRefused(CHANGED)
 
         order = {"returned_to": to, "by": back.by, "reason": back.reason}
@@ -209,7 +209,7 @@ class RescueTokens:
         observe.rescue_ordered(name, transaction_hash, to, by=back.by, reason=back.reason)
 
 
-def _returned(
+def _to_returned(
     chosen: Sequence[ReportedTransfer], orders: Sequence[ReturnOrder]
 ) -> Sequence[ReturnedTransfer]:
     return [
@@ -269,7 +269,7 @@ def _calls(
     return [{"to": where, "data": f"0x{data.hex()}"} for where, data in calls]
 
 
-async def _held(
+async def _current_balances(
     chain: ChainReader, transfers: Sequence[ReportedTransfer]
 ) -> Mapping[ReportedTransfer, str]:
     """Ask the tokens what is there now; one that does not say is left out."""
@@ -284,7 +284,7 @@ async def _held(
     }
 
 
-def _chosen(
+def _transfers_to_return(
     unrelated: Sequence[ReportedTransfer], back: Return, to: str
 ) -> Sequence[ReportedTransfer]:
     """Return what goes back: two owners' transfers may share a transaction."""

@@ -58,15 +58,16 @@ class ResumeSigners:
 
         :param used_by: external transactions that consumed nonces of these signers.
         :param halts: as `halts` returned them when this was ordered; None to lift any.
-        :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
+        :raises RequestRefused: when none is halted, the chain contradicts the ledger, or a halt
+            changed.
         :raises Unavailable: when no node reports the chain's head.
         """
-        halted = await self._halted(network, address)
+        halted = await self._find_halted(network, address)
         _require_same(halted, halts)
         paid: Sequence[int] = ()
         if used_by:
             paid = await self._close_external_nonces(halted, used_by, by=by, reason=reason)
-            halted = await self._halted(network, address)
+            halted = await self._find_halted(network, address)
             _require_same(halted, halts)
         for signer in halted:
             await self._require_ledger_nonce(signer)
@@ -81,11 +82,11 @@ class ResumeSigners:
     async def halts(self, network: str, *, address: str | None = None) -> Mapping[str, str]:
         """Return reason and time of each halt, by the signer's address.
 
-        :raises Refused: when none is halted.
+        :raises RequestRefused: when none is halted.
         """
-        return _halts_of(await self._halted(network, address))
+        return _halts_of(await self._find_halted(network, address))
 
-    async def _halted(self, network: str, address: str | None) -> Sequence[Signer]:
+    async def _find_halted(self, network: str, address: str | None) -> Sequence[Signer]:
         halted = [
             signer
             for signer in await self._signers.list_signers()

@@ -42,9 +42,9 @@ class ShowBalances:
         """
         return await self._backlogs.list_items(kind, network, after=after, limit=limit)
 
-    async def unsettled(self) -> Sequence[Backlog]:
+    async def find_unsettled(self) -> Sequence[Backlog]:
         """Return the deposits of open swaps, by source network."""
-        return await self._backlogs.unsettled()
+        return await self._backlogs.find_unsettled()
 
     async def refunds(self) -> Sequence[Backlog]:
         """Return the refunds that are not final, by network."""
@@ -56,6 +56,6 @@ class ShowBalances:
         :param networks: of the catalogue: each has a value also while nothing waits there.
         """
         observe.open_swaps(await self._backlogs.open_swaps())
-        observe.unsettled(await self._backlogs.unsettled(), networks=networks)
+        observe.deposits_unsettled(await self._backlogs.find_unsettled(), networks=networks)
         observe.refunds_pending(await self._backlogs.refunds(), networks=networks)
         observe.covers_measured(await self._backlogs.covers())

@@ -80,13 +80,13 @@ def roles_of(network: Network, operator: str) -> ContractRoles:
     """Return the owners and roles of a network's contracts in the catalogue."""
     contracts, owners = network.contracts, network.contracts.owners
 
-    def governed(name: str, address: str | None, owner: str | None) -> GovernedContract | None:
+    def to_contract(name: str, address: str | None, owner: str | None) -> GovernedContract | None:
         return GovernedContract(name, address, owner) if address and owner else None
 
     return ContractRoles(
-        treasury=governed("Treasury", contracts.treasury, owners.treasury),
-        depository=governed("Depository", contracts.depository, owners.depository),
-        paymaster=governed("Paymaster", contracts.paymaster, owners.paymaster),
+        treasury=to_contract("Treasury", contracts.treasury, owners.treasury),
+        depository=to_contract("Depository", contracts.depository, owners.depository),
+        paymaster=to_contract("Paymaster", contracts.paymaster, owners.paymaster),
         operators=frozenset(network.signers),
         operator=operator,
         receivers=frozenset({contracts.treasury, *contracts.other_receivers}),

@@ -46,7 +46,7 @@ def fitting(attempts: Sequence[Attempt], slots: Sequence[Slot]) -> Sequence[Atte
 
 
 @dataclass(frozen=True, slots=True)
-class SignedFor:
+class OpenAttempt:
     """An attempt on a slot that is still open."""
 
     nonce: int

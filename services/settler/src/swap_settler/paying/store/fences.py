@@ -66,7 +66,7 @@ RECOVERING: Final = sql("SELECT EXISTS (SELECT FROM recovery WHERE ended_at IS N
 
 
 @dataclass(frozen=True, slots=True)
-class Unfenced:
+class UnfencedSigner:
     """A signer with forgotten transactions that may still be mined."""
 
     recovery_id: int
@@ -91,10 +91,10 @@ class PostgresFences:
         self._engine = engine
         self._lane = lane
 
-    async def find_unfenced(self) -> Unfenced | None:
+    async def find_unfenced(self) -> UnfencedSigner | None:
         """Return what is to be fenced, or fenced further; None also while the signer is halted."""
         row = (await read_alone(self._engine, UNFENCED, self._lane.values)).one_or_none()
-        return row and Unfenced(row.recovery_id, row.end_nonce)
+        return row and UnfencedSigner(row.recovery_id, row.end_nonce)
 
     async def awaits_fence(self) -> bool | None:
         """Whether the chain may be ahead of the ledger; None until the database is known."""
@@ -130,7 +130,7 @@ class PostgresFences:
             connection.post(KEEP, {**of, **fence_row, "recovery_id": fence.recovery_id})
         return len(nonces)
 
-    async def fenced(self, nonces: Collection[int]) -> frozenset[int]:
+    async def find_fenced(self, nonces: Collection[int]) -> frozenset[int]:
         """Return those of these nonces that were handed out to nothing."""
         async with reading(self._engine) as connection:
             values = {**self._lane.values, "nonces": list(nonces)}

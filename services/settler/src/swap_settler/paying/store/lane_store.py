@@ -21,7 +21,7 @@ from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import WithheldPayment
 from swap_settler.paying.decide.lane import Group, Payment, Slot
 from swap_settler.paying.decide.replacing import OpenSlot
-from swap_settler.paying.decide.slots import Attempt, Due, SignedFor, UnsignedSlots, fitting
+from swap_settler.paying.decide.slots import Attempt, Due, OpenAttempt, UnsignedSlots, fitting
 from swap_settler.paying.store import lane_statements as statements
 from swap_settler.paying.store import outflow_statements as outflow
 from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow
@@ -142,7 +142,7 @@ class PostgresLaneStore:
                 (statements.NEXT_NONCE, self._values()),
                 (outflow.ON_ITS_WAY, of_network),
             )
-        heads = [_queued(row) for row in first]
+        heads = [_to_queued_payment(row) for row in first]
         known = {payment.intent_id for payment in heads}
         payments = [*heads, *(_due(row) for row in due if row.id not in known)]
         on_its_way = {row.token: int(row.base_units) for row in sent}
@@ -304,15 +304,17 @@ class PostgresLaneStore:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(statements.QUEUE, values)
 
-    async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
+    async def find_unmined(
+        self, *, older_than: timedelta, limit: int
+    ) -> Sequence[SignedTransaction]:
         """Return attempts in no reported block that were never sent, or not for a while."""
         rows = await self._read(statements.UNMINED, older_than=older_than, limit=limit)
         return [SignedTransaction(r.transaction_hash, bytes(r.raw), r.nonce) for r in rows]
 
-    async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
+    async def signed_for(self, *, below: int) -> Sequence[OpenAttempt]:
         """Return the attempts on open slots below a nonce."""
         rows = await self._read(statements.OPEN_SLOTS, below=below, limit=1000)
-        return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
+        return [OpenAttempt(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
 
     async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
         """Return the payments on these slots that no reported block has."""
@@ -383,7 +385,7 @@ def _due(row: Row) -> Payment:
     return replace(_payment(row), created_at=row.created_at, recipient_reverts=reverts)
 
 
-def _queued(row: Row) -> Payment:
+def _to_queued_payment(row: Row) -> Payment:
     queue = {"is_queued": row.is_queued, "is_too_large": row.is_too_large}
     return replace(_due(row), **queue)
 

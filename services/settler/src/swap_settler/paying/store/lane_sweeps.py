@@ -97,7 +97,7 @@ class PostgresLaneSweeps:
             hand_out(connection, self._lane, {slot.nonce: [one.intent_id for one in assigned]})
         return [slot]
 
-    async def unsigned(self) -> Sequence[Slot]:
+    async def find_unsigned_slots(self) -> Sequence[Slot]:
         """Return the slots of sweeps that nothing was signed for."""
         rows = await read_alone(self._engine, UNSIGNED_SLOTS, self._lane.values)
         return [

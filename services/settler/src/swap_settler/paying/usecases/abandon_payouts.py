@@ -23,8 +23,8 @@ from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork, 
 from swap_settler.settling.decide.payouts import (
     abandon_payment,
     abandon_standalone_intent,
+    mark_sent,
     mark_standalone_sent,
-    sent,
 )
 
 REJECTED: Final = "its recipient must not be paid"
@@ -73,7 +73,7 @@ class AbandonPayouts:
             else:
                 changes = await self._count(work, owners, failures, because)
             await self._swap_messages.flush(work, changes, at=self._clock())
-        observe_changes.changed(changes)
+        observe_changes.changes_committed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
         """End unsent intents with recipients that must not be paid.
@@ -90,7 +90,7 @@ class AbandonPayouts:
                 self._end(batch_state, owners[i], i, REJECTED, failures, fails_for=reason)
             changes = batch_state.changes
             await self._swap_messages.flush(work, changes, at=self._clock())
-        observe_changes.changed(changes)
+        observe_changes.changes_committed(changes)
 
     async def of_dead_slots(
         self,
@@ -209,7 +209,7 @@ def leave_for_operators(
     swap = batch_state.swaps[owner.id]
     # The service has not sent it: a final block has it.
     why = cause or cause_of_payment(swap.intents[intent_id].kind, "mined")
-    change = sent(swap, intent_id, at=at).with_cause(why)
+    change = mark_sent(swap, intent_id, at=at).with_cause(why)
     batch_state.add(change, trace_id=trace_id_of(swap.id))
 
 

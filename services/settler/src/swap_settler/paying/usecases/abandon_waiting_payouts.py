@@ -47,7 +47,7 @@ class AbandonWaitingPayouts:
         if self._is_first_round:
             self._is_first_round = False
             return False
-        waiting = await self._dwelling.unsent(self._dwell, limit=self._limit)
+        waiting = await self._dwelling.find_unsent(self._dwell, limit=self._limit)
         if not waiting:
             return False
         now = self._clock()
@@ -59,6 +59,6 @@ class AbandonWaitingPayouts:
                 change = abandon_waiting_payout(swap, intent_id, at=now)
                 batch_state.add(change, trace_id=trace_id_of(swap.id))
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
         # A payment that was signed meanwhile is not abandoned, and would be found again at once.
         return len(batch_state.changes) == self._limit

@@ -23,7 +23,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import GasAlarm, Payment
 from swap_settler.paying.decide.receipt_quorum import count_votes
-from swap_settler.paying.decide.slots import ClosedSlot, SignedFor, Snapshot
+from swap_settler.paying.decide.slots import ClosedSlot, OpenAttempt, Snapshot
 from swap_settler.paying.store.fences import PostgresFences
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork, PostgresLaneWork
@@ -87,9 +87,9 @@ class CloseSlots:
         nonce = await self._chain.nonce(self._signer, at=final)
         signed = await self._store.signed_for(below=nonce)
         receipts = await self._receipts(signed)
-        closed = await self._with_receipt_quorum(_closed(signed, receipts, final), signed)
+        closed = await self._with_receipt_quorum(_closed_slots(signed, receipts, final), signed)
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
-        forgotten = await self._fences.fenced(missing) if missing else frozenset()
+        forgotten = await self._fences.find_fenced(missing) if missing else frozenset()
         if missing - forgotten:
             await self._track_unexplained_nonces(sorted(missing - forgotten))
         else:
@@ -111,13 +111,13 @@ class CloseSlots:
             cause = "were used by no transaction of ours, as far as all nodes agree"
             await self._store.halt_for(nonces, f"nonces {list(nonces)} {cause}")
 
-    async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
+    async def _receipts(self, signed: Sequence[OpenAttempt]) -> Mapping[str, Receipt]:
         if not signed:
             return {}
         return await self._chain.receipts([item.transaction_hash for item in signed])
 
     async def _with_receipt_quorum(
-        self, closed: Sequence[ClosedSlot], signed: Sequence[SignedFor]
+        self, closed: Sequence[ClosedSlot], signed: Sequence[OpenAttempt]
     ) -> Sequence[ClosedSlot]:
         """Leave out slots without a receipt quorum: one node's report does not free a payment.
 
@@ -179,7 +179,7 @@ class CloseSlots:
             ends = await self._ends(
                 work, unpaid, relays, short, externally_paid, failed_nonces=failed_nonces
             )
-            changes = [*ends, *self._booked(final, closed, rise, lost)]
+            changes = [*ends, *self._book_slots(final, closed, rise, lost)]
             if closed:
                 await work.close_slots(closed, final)
             if forgotten:
@@ -187,7 +187,7 @@ class CloseSlots:
             await self._swap_messages.flush(work, changes, at=self._clock())
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
-        observe_changes.changed(changes)
+        observe_changes.changes_committed(changes)
 
     async def _is_forgotten(self, forgotten: frozenset[int]) -> bool:
         """Whether transactions that a restored ledger has forgotten may explain it."""
@@ -207,13 +207,13 @@ class CloseSlots:
         payments = [p for p in await self._store.payments_on(nonces) if p.paid_id]
         if not payments:
             return frozenset()
-        newest = await self._paid(payments, at=None)
-        paid = await self._paid(payments, at=final)
+        newest = await self._find_paid(payments, at=None)
+        paid = await self._find_paid(payments, at=final)
         if young := newest - paid:
             raise Unavailable(f"paid by others in a block that is not final: {len(young)}")
         return paid
 
-    async def _paid(self, payments: Sequence[Payment], *, at: Block | None) -> frozenset[UUID]:
+    async def _find_paid(self, payments: Sequence[Payment], *, at: Block | None) -> frozenset[UUID]:
         ids = [payment.paid_id for payment in payments]
         spent = await find_spent_ids(self._chain, self._calls.treasury, ids, at=at)
         return frozenset(p.intent_id for p in payments if p.paid_id in spent)
@@ -245,7 +245,7 @@ class CloseSlots:
         )
         return [*dead, *self._end_relays.of_closed_slots(owners, relays, short)]
 
-    def _booked(
+    def _book_slots(
         self, final: Block, closed: Sequence[ClosedSlot], rise: int, lost: int
     ) -> Sequence[Changes]:
         signer = {
@@ -274,8 +274,8 @@ class CloseSlots:
         return [Changes(ledger=tuple(entries))] if entries else []
 
 
-def _closed(
-    signed: Sequence[SignedFor], receipts: Mapping[str, Receipt], final: Block
+def _closed_slots(
+    signed: Sequence[OpenAttempt], receipts: Mapping[str, Receipt], final: Block
 ) -> Sequence[ClosedSlot]:
     found = [
         ClosedSlot(item.nonce, item.transaction_hash, item.is_cancel, receipt)
@@ -288,7 +288,7 @@ def _closed(
     return [slot for slot in found if times[slot.nonce] == 1]
 
 
-def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
+def _rivals(slot: ClosedSlot, signed: Sequence[OpenAttempt]) -> Sequence[str]:
     """Return the other transactions that were signed for a slot."""
     hashes = [item.transaction_hash for item in signed if item.nonce == slot.nonce]
     return [h for h in hashes if h != slot.transaction_hash]

@@ -69,7 +69,7 @@ class EndRelays:
                     change = end_relay(swap, relay.intent_id, trigger, at=now, because=because)
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:
         """Return the relays with a signer that does not hold the amount now."""

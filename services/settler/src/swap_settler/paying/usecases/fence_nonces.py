@@ -55,7 +55,7 @@ class FenceNonces:
         fence = Fence(unfenced.recovery_id, used, final, end, self._slots_max)
         opened = await self._fences.set(fence, epoch=epoch)
         crashpoint("settler.after_fence")
-        observe.fenced(self._chain.network, self._signer, end, opened)
+        observe.nonces_fenced(self._chain.network, self._signer, end, opened)
         return opened
 
     async def _latest(self, used: int, final_number: int) -> int:

@@ -13,7 +13,7 @@ from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying import observe
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
-from swap_settler.settling.decide.payouts import mark_standalone_sent, sent
+from swap_settler.settling.decide.payouts import mark_sent, mark_standalone_sent
 
 NO_DELAY: Final = timedelta(0)
 
@@ -55,7 +55,9 @@ class MarkSent:
             for intent_id, swap_id in intents.items():
                 if swap_id is not None:
                     swap = batch_state.swaps[swap_id]
-                    batch_state.add(sent(swap, intent_id, at=now), trace_id=trace_id_of(swap.id))
+                    batch_state.add(
+                        mark_sent(swap, intent_id, at=now), trace_id=trace_id_of(swap.id)
+                    )
             for intent in standalone_intents.values():
                 batch_state.add(mark_standalone_sent(intent, at=now), trace_id=str(intent.id))
             await work.mark_attempts_sent(sent_ago)

@@ -33,7 +33,7 @@ class Rebroadcast:
 
         :raises ChainUnavailable: when no node answers.
         """
-        waiting = await self._store.unmined(older_than=self._older_than, limit=self._limit)
+        waiting = await self._store.find_unmined(older_than=self._older_than, limit=self._limit)
         if waiting:
             answers = await self._sender.broadcast(waiting)
             observe.rebroadcast(self._sender.network, len(waiting))

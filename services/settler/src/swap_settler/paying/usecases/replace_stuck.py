@@ -59,7 +59,9 @@ class ReplaceStuck:
             for slot in slots
         ]
         self._report_stuck(slots, lowest)
-        signed = [attempt for slot, act in acts if (attempt := await self._signed(slot, act))]
+        signed = [
+            attempt for slot, act in acts if (attempt := await self._sign_replacement(slot, act))
+        ]
         stored = [one for one in signed if await self._store.store_replacement(one, epoch=epoch)]
         crashpoint("settler.after_replacement")
         if stored:
@@ -80,7 +82,7 @@ class ReplaceStuck:
         else:
             observe.nothing_stuck(self._chain.network)
 
-    async def _signed(self, slot: OpenSlot, act: Act) -> Attempt | None:
+    async def _sign_replacement(self, slot: OpenSlot, act: Act) -> Attempt | None:
         if act is Act.WAIT:
             return None
         fees = await self._fees(slot, act)
@@ -90,7 +92,9 @@ class ReplaceStuck:
         attempt = await self._transactions.sign(
             slot.nonce, () if is_cancel else slot.payments, fees
         )
-        observe.replaced(self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees)
+        observe.transaction_replaced(
+            self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees
+        )
         return attempt
 
     async def _fees(self, slot: OpenSlot, act: Act) -> Fees | None:

@@ -78,9 +78,9 @@ class RunLane:
         await self._start()
         while True:
             beat()
-            sent = await self._tried(lambda: self._send(epoch=epoch))
+            sent = await self._try(lambda: self._send(epoch=epoch))
             if self._sweep is not None:
-                await self._tried(partial(self._sweep, epoch=epoch))
+                await self._try(partial(self._sweep, epoch=epoch))
             if not (sent and self._send.has_more):
                 await wake.wait(self._poll_interval)
 
@@ -88,19 +88,19 @@ class RunLane:
         """Rebroadcast, replace, close slots and compare balances for ever, beside the sending."""
         while True:
             beat()
-            await self._tried(self._rebroadcast)
-            await self._tried(lambda: self._replace(epoch=epoch))
-            await self._tried(partial(self._close_slots, epoch=epoch))
-            await self._tried(partial(self._fence_nonces, epoch))
-            await self._tried(self._snapshot)
-            await self._tried(self._report_age)
+            await self._try(self._rebroadcast)
+            await self._try(lambda: self._replace(epoch=epoch))
+            await self._try(partial(self._close_slots, epoch=epoch))
+            await self._try(partial(self._fence_nonces, epoch))
+            await self._try(self._snapshot)
+            await self._try(self._report_age)
             await asyncio.sleep(self._upkeep_interval.total_seconds())
 
     async def mark_sent_attempts(self, *, beat: Callable[[], None]) -> None:
         """Mark sent attempts for ever, in the background: sending does not wait for it."""
         while True:
             beat()
-            await self._tried(self._sent_attempts)
+            await self._try(self._sent_attempts)
 
     async def compare_contracts(self) -> None:
         """Compare the contracts with the catalogue for ever: an operator learns of a difference.
@@ -109,7 +109,7 @@ class RunLane:
         """
         while True:
             await asyncio.sleep(self._contracts_interval.total_seconds())
-            await self._tried(self._compare)
+            await self._try(self._compare)
 
     async def _compare(self) -> None:
         with suppress(ChainMismatch):  # it was counted
@@ -133,7 +133,7 @@ class RunLane:
     async def _open_signer(self) -> tuple[int, int]:
         """Return the next nonce by the chain and by the ledger, once the database is compared."""
         while True:
-            nonce = await self._tried(self._nonce)
+            nonce = await self._try(self._nonce)
             if nonce is not None:
                 known = await self._store.open_signer(nonce)
                 if known is not None:
@@ -145,7 +145,7 @@ class RunLane:
     async def _awaits_fence(self) -> bool:
         """Whether it is known that a restored ledger is behind; the lane fences it then."""
         while True:
-            is_awaited = await self._tried(self._fence.is_awaited)
+            is_awaited = await self._try(self._fence.is_awaited)
             if is_awaited is not None:
                 return is_awaited
             await asyncio.sleep(self._poll_interval.total_seconds())
@@ -168,7 +168,7 @@ class RunLane:
     async def _nonce(self) -> int:
         return await self._chain.nonce(self._signer, at=await self._chain.head())
 
-    async def _tried(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
+    async def _try(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
         try:
             return await work()
         except (ChainError, Unavailable) as error:

@@ -116,7 +116,7 @@ class SendPayouts:
         :raises ChainUnavailable: when no node answers; what was stored is sent again later.
         :raises LeaseLost: when another lane has taken over.
         """
-        stored = await self._stored(epoch)
+        stored = await self._prepare_attempts(epoch)
         crashpoint("settler.before_send")
         answers = await self._transactions.broadcast(stored) if stored else ()
         if answers:
@@ -124,7 +124,7 @@ class SendPayouts:
             await self._result_listener.record_results(self._chain.network, answers)
         return len(stored)
 
-    async def _stored(self, epoch: int) -> Sequence[Attempt]:
+    async def _prepare_attempts(self, epoch: int) -> Sequence[Attempt]:
         """Return what may be sent now: signed, and stored."""
         due = await self._store.due(limit=self._slots_max * self._payments_max)
         if due.next_nonce is None:
@@ -150,7 +150,7 @@ class SendPayouts:
             payable = await self._payable(waiting, free, checks, due.on_its_way, epoch)
             if not payable:
                 return ()
-            return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
+            return await self._assign_nonces(payable[:free], due.next_nonce, await fees, epoch)
         except ChainError:
             await screening  # blocked recipients need no node's answer
             raise
@@ -165,7 +165,7 @@ class SendPayouts:
         clear = await self._still_clear(slots, epoch)
         return await self._sign_and_store(clear, await self._fees(), epoch) if clear else ()
 
-    async def _assigned(
+    async def _assign_nonces(
         self, groups: Sequence[Group], next_nonce: int, fees: Fees, epoch: int
     ) -> Sequence[Attempt]:
         """Take nonces for the groups, with bytes that were signed for the nonces to be expected.
@@ -203,7 +203,7 @@ class SendPayouts:
     ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
         payments = await self._within_limits(waiting, checks.clear, on_its_way)
-        groups = self._grouped(payments, free)
+        groups = self._group(payments, free)
         simulation = await self._simulate(groups)
         clear = {payment.intent_id for payment in await checks.clear}
         may_send = [payment for payment in payments if payment.intent_id in clear]
@@ -211,11 +211,11 @@ class SendPayouts:
             self._with_risky_alone(may_send, await checks.with_code)
         )
         if ordered_payments != list(payments):
-            groups = self._grouped(ordered_payments, free)
+            groups = self._group(ordered_payments, free)
             simulation = await self._simulate(groups)
         return await self._paid_now(groups, simulation, on_its_way, epoch)
 
-    def _grouped(self, payments: Sequence[Payment], free: int) -> Sequence[Group]:
+    def _group(self, payments: Sequence[Payment], free: int) -> Sequence[Group]:
         return group_payments(payments, slots_max=free, payments_max=self._payments_max)
 
     async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
@@ -295,7 +295,7 @@ class SendPayouts:
             passing += passing_singles
             refused += [(group[0], answer) for group, answer in reverting_singles]
         if refused:
-            await self._refused(refused, epoch)
+            await self._record_refusals(refused, epoch)
         return passing
 
     async def _simulate(self, groups: Sequence[Group]) -> Simulation:
@@ -320,7 +320,9 @@ class SendPayouts:
             allowances,
         )
 
-    async def _refused(self, refused: Sequence[tuple[Payment, CallSimulation]], epoch: int) -> None:
+    async def _record_refusals(
+        self, refused: Sequence[tuple[Payment, CallSimulation]], epoch: int
+    ) -> None:
         limited = [p for p, a in refused if a.data[:4] == OUTFLOW_EXCEEDED]
         await self._limits.queue_refused(limited)
         refused = [(p, a) for p, a in refused if p not in limited]

@@ -87,7 +87,7 @@ class SendSweeps:
 
     async def _slots(self, epoch: int) -> Sequence[Slot]:
         if self._has_unsigned_slots:
-            left_over = await self._sweeps.unsigned()
+            left_over = await self._sweeps.find_unsigned_slots()
             if left_over:
                 return left_over
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
@@ -104,14 +104,14 @@ class SendSweeps:
     async def _possible(self, waiting: Sequence[Payment]) -> Sequence[Payment]:
         """Return what can be swept together now; what cannot even be alone waits."""
         together = tuple(sweep for sweep in waiting if not sweep.goes_alone)
-        if together and not await self._refused([together]):
+        if together and not await self._find_refused([together]):
             return together
-        refused = await self._refused([(sweep,) for sweep in waiting])
+        refused = await self._find_refused([(sweep,) for sweep in waiting])
         if refused:
             await self._sweeps.postpone(list(refused), pause=REFUSAL_PAUSE)
         return [sweep for sweep in waiting if sweep.intent_id not in refused][:1]
 
-    async def _refused(self, groups: Sequence[Group]) -> set[object]:
+    async def _find_refused(self, groups: Sequence[Group]) -> set[object]:
         """Return the intents of the groups that would revert, or that could not be simulated."""
         answers = await self._chain.simulate(
             [self._calls.paying(group) for group in groups], sender=self._sender.address

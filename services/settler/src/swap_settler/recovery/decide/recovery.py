@@ -16,7 +16,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredIncarnation:
     """The newest registered incarnation beside the server's."""
 
     id: int | None  # None: none was registered
@@ -27,7 +27,7 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class Uncompared:
+class UncomparedNetwork:
     """A network that could not be compared with the ledger since the server's start."""
 
     network: str
@@ -113,11 +113,11 @@ class Recovery:
     reason: str
     began_at: datetime
     evidence: int = 0  # how much was found since it began
-    ended: Ended | None = None
+    ended: RecoveryEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RecoveryEnd:
     at: datetime
     by: str
     because: str
@@ -152,7 +152,7 @@ class SignerProof:
     is_opened: bool = True  # the ledger has it
 
     @classmethod
-    def unopened(cls, network: str, address: str) -> SignerProof:
+    def of_unknown_signer(cls, network: str, address: str) -> SignerProof:
         """Return what is proven of a signer that the ledger lacks: nothing."""
         return cls(
             network=network,
@@ -246,7 +246,7 @@ UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgottenPayment:
     """A payment by a Treasury that nothing explains, with its swap where that is known."""
 
     swap_id: UUID | None

@@ -30,12 +30,12 @@ from swap_settler.forms import (
 from swap_settler.records import place_of, without_place
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
-    Forgotten,
+    ForgottenPayment,
     NetworkProof,
     Recovery,
     RetainedHold,
     SignerProof,
-    Uncompared,
+    UncomparedNetwork,
 )
 from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
 from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
@@ -105,7 +105,7 @@ class RecoveryAdmin:
         uncounted = await self._prove_recovery.count_addresses(found) if is_open else {}
         return JSONResponse(
             {
-                "recoveries": [_shown(found, held)],
+                "recoveries": [_to_json(found, held)],
                 "networks": [_shown_network(one) for one in proofs.networks] if is_open else [],
                 "signers": [_shown_signer(one) for one in proofs.signers] if is_open else [],
                 "addresses": [_shown_addresses(*one, forgotten) for one in uncounted.items()],
@@ -117,7 +117,7 @@ class RecoveryAdmin:
         )
 
     @answers_wrong_queries
-    async def held(self, request: Request) -> Response:
+    async def list_held(self, request: Request) -> Response:
         """Answer `GET /admin/recovery/held`: what the number of held payments is made of."""
         limit, after = read_limit(request), read_place(request, read_query_uuid)
         found = await self._finish_recovery.list_held(after=after, limit=limit + 1)
@@ -142,7 +142,7 @@ class RecoveryAdmin:
     async def add_evidence(self, order: Order) -> Order:
         """Bind an order that is stored to what is known of the recovery.
 
-        :raises Refused: when it is not open, or more is known than the order names.
+        :raises RequestRefused: when it is not open, or more is known than the order names.
         """
         id, form = _read(order, FinishForm, of=RECOVERY)
         found = await self._finish_recovery.require_open(id, evidence=form.evidence)
@@ -151,14 +151,14 @@ class RecoveryAdmin:
     async def add_hold(self, order: Order) -> Order:
         """Bind an order that is stored to the hold that it releases.
 
-        :raises Refused: when it is not held.
+        :raises RequestRefused: when it is not held.
         """
         id, form = _read(order, ReleaseForm, of=HOLD)
         return order.bound_to(form, hold=await self._find_bound(id, form))
 
     async def _find_bound(self, id: int, form: ReleaseForm) -> BoundHold:
         """
-        :raises Refused: when it is not held, or is another one than the order names.
+        :raises RequestRefused: when it is not held, or is another one than the order names.
         """
         found = await self._finish_recovery.find_hold(id)
         hold = BoundHold(
@@ -176,7 +176,7 @@ class RecoveryAdmin:
 
 def _read(order: Order, form: type[Form], *, of: str) -> tuple[int, Form]:
     """
-    :raises Refused: when the order has another form: it is not stored.
+    :raises RequestRefused: when the order has another form: it is not stored.
     """
     try:
         return read_id(order, of=of), read_form(order, form)
@@ -184,7 +184,7 @@ def _read(order: Order, form: type[Form], *, of: str) -> tuple[int, Form]:
         raise RequestRefused(str(error)) from error
 
 
-def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
+def _to_json(recovery: Recovery, held: int) -> dict[str, Any]:
     ended = recovery.ended
     return {
         "id": recovery.id,
@@ -201,7 +201,7 @@ def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
     }
 
 
-def _shown_uncompared(one: Uncompared) -> dict[str, Any]:
+def _shown_uncompared(one: UncomparedNetwork) -> dict[str, Any]:
     since = one.since.isoformat()
     return {"network": one.network, "since": since, "waits_for": TWO_PROVIDERS}
 
@@ -250,7 +250,7 @@ def _waits_for(one: SignerProof) -> str | None:
 
 
 def _shown_addresses(
-    network: str, uncounted: int, forgotten: Sequence[Forgotten]
+    network: str, uncounted: int, forgotten: Sequence[ForgottenPayment]
 ) -> dict[str, Any]:
     is_awaited = any(one.kind == UNKNOWN for one in forgotten)
     return {
@@ -260,7 +260,7 @@ def _shown_addresses(
     }
 
 
-def _shown_forgotten(one: Forgotten) -> dict[str, Any]:
+def _shown_forgotten(one: ForgottenPayment) -> dict[str, Any]:
     return {
         "swap_id": None if one.swap_id is None else str(one.swap_id),
         "kind": one.kind,

@@ -10,7 +10,7 @@ from swap_runtime.postgres.database import Engine, Transaction, read_alone, read
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store import holds
 from swap_settler.records import to_dataclass
-from swap_settler.recovery.decide.recovery import Incarnation, Registered
+from swap_settler.recovery.decide.recovery import Incarnation, RegisteredIncarnation
 
 # Another restore discards the proofs of the open recovery.
 SUPERSEDE: Final = sql("""
@@ -62,11 +62,11 @@ class PostgresIncarnations:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def find(self) -> Registered:
+    async def find(self) -> RegisteredIncarnation:
         async with reading(self._engine) as connection:
             found, [now] = await connection.ask((LAST, {}), (NOW, {}))
         last = found.one_or_none()
-        return Registered(
+        return RegisteredIncarnation(
             id=last and last.id,
             last=last and to_dataclass(Incarnation, last),
             now=to_dataclass(Incarnation, now),
@@ -81,7 +81,7 @@ class PostgresIncarnations:
 
     async def register(
         self,
-        seen: Registered,
+        seen: RegisteredIncarnation,
         *,
         uncompared: Collection[str],
         reason: str | None,
@@ -100,7 +100,7 @@ class PostgresIncarnations:
         return True
 
     async def mark_compared(
-        self, seen: Registered, *, uncompared: Collection[str], evidence: str | None
+        self, seen: RegisteredIncarnation, *, uncompared: Collection[str], evidence: str | None
     ) -> bool:
         """Keep which networks still gave no answer; False if another process did meanwhile.
 
@@ -116,7 +116,7 @@ class PostgresIncarnations:
             await _open(connection, evidence, cause="evidence")
         return True
 
-    async def _is_next(self, connection: Transaction, seen: Registered) -> bool:
+    async def _is_next(self, connection: Transaction, seen: RegisteredIncarnation) -> bool:
         """Whether there is no newer registration, and the server is still the same."""
         await connection.execute(LOCK)
         now = (await connection.execute(NOW)).one()
@@ -124,7 +124,7 @@ class PostgresIncarnations:
             await self._is_newest(connection, seen) and to_dataclass(Incarnation, now) == seen.now
         )
 
-    async def _is_newest(self, connection: Transaction, seen: Registered) -> bool:
+    async def _is_newest(self, connection: Transaction, seen: RegisteredIncarnation) -> bool:
         last = (await connection.execute(LAST)).one_or_none()
         return (last and last.id) == seen.id
 

@@ -19,16 +19,16 @@ from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
 from swap_settler.records import ListPlace, Record, place_values, to_dataclass, to_record
 from swap_settler.recovery.decide.recovery import (
-    Ended,
     Findings,
     HeldSwap,
     NetworkProof,
     PaymentId,
     Proofs,
     Recovery,
+    RecoveryEnd,
     RetainedHold,
     SignerProof,
-    Uncompared,
+    UncomparedNetwork,
     UnexplainedPayment,
 )
 from swap_settler.recovery.store import proof_statements
@@ -101,13 +101,13 @@ class PostgresRecoveries:
             reason=row.reason,
             began_at=row.began_at,
             evidence=row.evidence,
-            ended=row.ended_at and Ended(row.ended_at, row.ended_by, row.ended_because),
+            ended=row.ended_at and RecoveryEnd(row.ended_at, row.ended_by, row.ended_because),
         )
 
-    async def list_uncompared(self) -> Sequence[Uncompared]:
+    async def list_uncompared(self) -> Sequence[UncomparedNetwork]:
         """Return the networks on which older payments are held until two providers answer."""
         rows = await read_alone(self._engine, UNCOMPARED)
-        return [to_dataclass(Uncompared, row) for row in rows]
+        return [to_dataclass(UncomparedNetwork, row) for row in rows]
 
     async def count_held(self) -> int:
         """Return how many payments and refunds wait for its end, or for a retained hold."""
@@ -122,7 +122,7 @@ class PostgresRecoveries:
         values = {**place_values(after), "limit": limit}
         return [to_record(row) for row in await read_alone(self._engine, LIST_HELD, values)]
 
-    async def unexplained(self) -> Sequence[UnexplainedPayment]:
+    async def list_unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
         rows = await read_alone(self._engine, UNEXPLAINED)
         return [to_dataclass(UnexplainedPayment, row) for row in rows]

@@ -12,11 +12,11 @@ from swap_settler.recovery import observe
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Findings,
-    Forgotten,
+    ForgottenPayment,
     PaymentId,
     Recovery,
     RetainedHold,
-    Uncompared,
+    UncomparedNetwork,
 )
 from swap_settler.recovery.store.recoveries import PostgresRecoveries
 from swap_settler.recovery.usecases.payment_ids import payment_ids
@@ -58,7 +58,7 @@ class FinishRecovery:
         """
         return await self._recoveries.list_held(after=after, limit=limit)
 
-    async def list_uncompared(self) -> Sequence[Uncompared]:
+    async def list_uncompared(self) -> Sequence[UncomparedNetwork]:
         """Return the networks that could not be compared with the ledger yet."""
         return await self._recoveries.list_uncompared()
 
@@ -66,17 +66,19 @@ class FinishRecovery:
         """Return what is held also after the recovery."""
         return await self._recoveries.retained_holds()
 
-    async def list_forgotten(self, before: datetime) -> Sequence[Forgotten]:
+    async def list_forgotten(self, before: datetime) -> Sequence[ForgottenPayment]:
         """Return the payments that nothing explains: with their swaps, where those are known.
 
         :param before: the beginning of the recovery: only older swaps are searched.
         """
-        unexplained = await self._recoveries.unexplained()
+        unexplained = await self._recoveries.list_unexplained()
         if not unexplained:
             return []
         known = {(one.network, one.paid_id): one for one in await self._ids(before)}
         return [
-            Forgotten(None if one is None else one.swap_id, one.kind if one else UNKNOWN, payment)
+            ForgottenPayment(
+                None if one is None else one.swap_id, one.kind if one else UNKNOWN, payment
+            )
             for payment in unexplained
             for one in [known.get((payment.network, payment.paid_id))]
         ]
@@ -85,7 +87,7 @@ class FinishRecovery:
         """
         :param id: as it was shown: another one that began meanwhile stays open.
         :param evidence: its count of evidence, as the operator saw it; None: any count.
-        :raises Refused: when it is not open, or there is new evidence.
+        :raises RequestRefused: when it is not open, or there is new evidence.
         """
         found = await self._recoveries.find()
         if found is None or found.id != id or found.ended is not None:
@@ -96,7 +98,7 @@ class FinishRecovery:
 
     async def find_hold(self, id: int) -> RetainedHold:
         """
-        :raises Refused: when it is not held.
+        :raises RequestRefused: when it is not held.
         """
         for hold in await self._recoveries.retained_holds():
             if hold.id == id:
@@ -105,26 +107,26 @@ class FinishRecovery:
 
     async def __call__(self, id: int, *, evidence: int | None = None, by: str, reason: str) -> None:
         """
-        :raises Refused: as `require_open` does.
+        :raises RequestRefused: as `require_open` does.
         """
         found = await self.require_open(id, evidence=evidence)
-        booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
+        booked = {(o.network, o.paid_id) for o in await self._recoveries.list_unexplained()}
         ids = {(one.network, one.paid_id): one for one in await self._ids(found.began_at)}
         paid = [one for key, one in ids.items() if key in booked]
         findings = Findings(paid, has_unknown=bool(booked - ids.keys()), evidence=found.evidence)
         if not await self._recoveries.finish(id, findings, by=by, reason=reason):
             raise RequestRefused(f"Recovery {id} {NEW_EVIDENCE}")
-        observe.ended(id, by=by, reason=reason)
+        observe.recovery_ended(id, by=by, reason=reason)
         await self.find()
 
     async def release(self, id: int, *, by: str, reason: str) -> None:
         """
         :param id: of a retained hold, as it was shown.
-        :raises Refused: when a Treasury has paid it.
+        :raises RequestRefused: when a Treasury has paid it.
         """
         if not await self._recoveries.release(id, by=by, reason=reason):
             raise RequestRefused(f"{id} {NOT_HELD}")
-        observe.released(id, by=by, reason=reason)
+        observe.hold_released(id, by=by, reason=reason)
 
     async def _ids(self, before: datetime) -> Sequence[PaymentId]:
         ids = list(await self._recoveries.standalone_payments())

@@ -89,7 +89,7 @@ class ProveRecovery:
         """
         known = {(signer.network, signer.address) for signer in proofs.signers}
         unopened = (
-            SignerProof.unopened(network, address)
+            SignerProof.of_unknown_signer(network, address)
             for network, addresses in self._signers.items()
             for address in addresses
             if (network, address) not in known
@@ -130,7 +130,7 @@ class ProveRecovery:
             crashpoint("settler.after_recovery_heads")
             proofs = await self.look(recovery)
         proofs = await self._without_rights(proofs)
-        observe.proven(proofs)
+        observe.proofs_read(proofs)
         return proofs
 
     async def _heads(self, networks: Sequence[str]) -> Mapping[str, int]:
@@ -182,12 +182,12 @@ class ProveRecovery:
         self, recovery: Recovery, final_blocks: Mapping[str, Block]
     ) -> tuple[Findings, int]:
         """Ask for every id, and return what is paid that the ledger has no answer for."""
-        booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
+        booked = {(o.network, o.paid_id) for o in await self._recoveries.list_unexplained()}
         checked_ids: set[tuple[str, int]] = set()
         paid: list[PaymentId] = []
         async for ids in self._ids(recovery):
             checked_ids |= {(one.network, one.paid_id) for one in ids}
-            spent = await self._spent(ids, final_blocks) | booked
+            spent = await self._find_spent_ids(ids, final_blocks) | booked
             paid += [one for one in ids if (one.network, one.paid_id) in spent]
             observe.payment_ids_checked(len(checked_ids))
         return Findings(paid, bool(booked - checked_ids), recovery.evidence), len(checked_ids)
@@ -207,7 +207,7 @@ class ProveRecovery:
             ]
         yield await self._recoveries.standalone_payments()
 
-    async def _spent(
+    async def _find_spent_ids(
         self, ids: Iterable[PaymentId], final_blocks: Mapping[str, Block]
     ) -> frozenset[tuple[str, int]]:
         spent: set[tuple[str, int]] = set()
@@ -226,5 +226,5 @@ class ProveRecovery:
         if not await self._recoveries.finish(recovery.id, found, by=BY, reason=reason):
             return False
         crashpoint("settler.after_recovery_end")
-        observe.ended(recovery.id, by=BY, reason=reason)
+        observe.recovery_ended(recovery.id, by=BY, reason=reason)
         return True

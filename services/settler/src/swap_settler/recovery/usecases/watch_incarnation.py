@@ -9,7 +9,12 @@ from typing import Final, NamedTuple
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
 from swap_settler.recovery import observe
-from swap_settler.recovery.decide.recovery import Registered, Start, classify_start, restore_reason
+from swap_settler.recovery.decide.recovery import (
+    RegisteredIncarnation,
+    Start,
+    classify_start,
+    restore_reason,
+)
 from swap_settler.recovery.store.incarnations import PostgresIncarnations
 
 # Nothing is paid meanwhile. A later round holds less, and each node of a provider gets its time.
@@ -19,7 +24,7 @@ ANSWER_RETRY_SECONDS: Final = 20
 Signer = tuple[str, str]  # network, address
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     evidence: str | None  # what a chain has and the ledger has not
     unanswered: frozenset[str]  # networks
 
@@ -74,7 +79,7 @@ class WatchIncarnation:
         else:
             await self._register(seen)
 
-    async def _register(self, seen: Registered) -> None:
+    async def _register(self, seen: RegisteredIncarnation) -> None:
         evidence, unanswered = await self._compare(seen, self._chains, seconds=ANSWER_SECONDS)
         is_first = await self._incarnations.register(seen, uncompared=unanswered, reason=evidence)
         if is_first:
@@ -82,7 +87,7 @@ class WatchIncarnation:
             if evidence:
                 observe.began("evidence", evidence)
 
-    async def _compare_again(self, seen: Registered) -> frozenset[str]:
+    async def _compare_again(self, seen: RegisteredIncarnation) -> frozenset[str]:
         """Return the networks that still gave no answer."""
         evidence, unanswered = await self._compare(
             seen, seen.uncompared, seconds=ANSWER_RETRY_SECONDS
@@ -98,11 +103,11 @@ class WatchIncarnation:
     def _report(self, unanswered: frozenset[str]) -> None:
         if unanswered != self._reported:
             self._reported = unanswered
-            observe.uncompared(unanswered)
+            observe.networks_uncompared(unanswered)
 
     async def _compare(
-        self, seen: Registered, networks: Collection[str], *, seconds: int
-    ) -> Compared:
+        self, seen: RegisteredIncarnation, networks: Collection[str], *, seconds: int
+    ) -> Comparison:
         compared = sorted(
             (network, address)
             for network, address in await self._signers_of(seen)
@@ -120,9 +125,9 @@ class WatchIncarnation:
         unanswered = (
             network for (network, _), nonce in zip(compared, answers, strict=True) if nonce is None
         )
-        return Compared("; ".join(ahead) or None, frozenset(unanswered))
+        return Comparison("; ".join(ahead) or None, frozenset(unanswered))
 
-    async def _signers_of(self, seen: Registered) -> frozenset[Signer]:
+    async def _signers_of(self, seen: RegisteredIncarnation) -> frozenset[Signer]:
         """Return what is compared: an empty ledger has nothing older that could be paid twice."""
         known = frozenset(await self._incarnations.known_nonces())
         if not seen.has_history:

@@ -14,13 +14,13 @@ from swap_contracts.quoting import PricesAnswer, QuoteAnswer, QuoteQuestion, Ref
 from swap_runtime.postgres.database import forbid_open_transaction
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.settling import observe
-from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.decide.requotes import RequoteRefusal
 
 ANSWER_SECONDS: Final = 2.0
-REFUSALS: Final[Mapping[str, Refused]] = {
-    ErrorCode.LESS_THAN_MIN_ERROR: Refused.BELOW_MINIMUM,
-    ErrorCode.GREATER_THAN_MAX_ERROR: Refused.ABOVE_MAXIMUM,
-    ErrorCode.INSUFFICIENT_LIQUIDITY: Refused.NO_LIQUIDITY,
+REFUSALS: Final[Mapping[str, RequoteRefusal]] = {
+    ErrorCode.LESS_THAN_MIN_ERROR: RequoteRefusal.BELOW_MINIMUM,
+    ErrorCode.GREATER_THAN_MAX_ERROR: RequoteRefusal.ABOVE_MAXIMUM,
+    ErrorCode.INSUFFICIENT_LIQUIDITY: RequoteRefusal.NO_LIQUIDITY,
 }
 
 
@@ -32,19 +32,19 @@ class HttpPricing:
         self._session = session
         self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
 
-    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | RequoteRefusal:
         forbid_open_transaction("quoter")
         try:
             status, content = await self._post(question.model_dump_json().encode())
             if status == HTTPStatus.OK:
                 return QuoteAnswer.model_validate_json(content)
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _refused(Refusal.model_validate_json(content))
+                return _to_refusal(Refusal.model_validate_json(content))
         except (aiohttp.ClientError, TimeoutError, OSError, ValidationError) as error:
             observe.quoter_unavailable(str(error) or type(error).__name__)
-            return Refused.NO_ANSWER
+            return RequoteRefusal.NO_ANSWER
         observe.quoter_unavailable(f"status {status}")
-        return Refused.NO_ANSWER
+        return RequoteRefusal.NO_ANSWER
 
     async def _post(self, body: bytes) -> tuple[int, bytes]:
         headers = {"content-type": "application/json"}
@@ -74,6 +74,6 @@ class HttpPrices:
         return {(price.network, price.token): int(price.usd_e18) for price in answer.prices}
 
 
-def _refused(refusal: Refusal) -> Refused:
+def _to_refusal(refusal: Refusal) -> RequoteRefusal:
     """No price now, or no route, is no answer: prices come back."""
-    return REFUSALS.get(refusal.code, Refused.NO_ANSWER)
+    return REFUSALS.get(refusal.code, RequoteRefusal.NO_ANSWER)

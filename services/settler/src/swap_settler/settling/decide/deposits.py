@@ -27,7 +27,7 @@ from swap_settler.settling.decide.main_leg import (
     unlock_quote,
     with_time,
 )
-from swap_settler.settling.decide.refunds import released
+from swap_settler.settling.decide.refunds import release_payment
 
 CAUSES: Final = {
     FactState.SEEN: ChangeCause.DEPOSIT_SEEN,
@@ -65,9 +65,9 @@ def decide(
     updated_swap = with_authorization_progress(swap.on(at), deposit, fact.state)
     match fact.state:
         case FactState.SEEN:
-            done = _seen(updated_swap, deposit, known, at)
+            done = _apply_seen(updated_swap, deposit, known, at)
         case FactState.CONFIRMED:
-            done = _confirmed(updated_swap, deposit, at, **resources)
+            done = _apply_confirmed(updated_swap, deposit, at, **resources)
         case FactState.REVERTED:
             done = _reorged_out(updated_swap, deposit, known, at)
     return changes_of(swap, without_idle_relay(done), CAUSES[fact.state])
@@ -80,7 +80,9 @@ def attach(
     updated_swap = swap.on(at)
     for deposit in waiting:
         updated_swap = updated_swap.with_deposit(replace(deposit, swap_id=swap.id))
-    entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
+    entries = tuple(
+        ledger.deposit_matched(swap, deposit) for deposit in waiting if deposit.is_booked
+    )
     done = SettledStep(lock_quote(updated_swap, at))
     if entries:
         done = settle(done.swap, at, **resources)
@@ -106,10 +108,10 @@ def take(
     updated_swap = swap.on(at)
     if own_deposit.is_booked:
         done = _credit(
-            updated_swap, own_deposit, at, ledger.matched(swap, own_deposit), **resources
+            updated_swap, own_deposit, at, ledger.deposit_matched(swap, own_deposit), **resources
         )
     else:
-        done = _seen(updated_swap, own_deposit, None, at)
+        done = _apply_seen(updated_swap, own_deposit, None, at)
     return changes_of(swap, without_idle_relay(done), cause)
 
 
@@ -123,7 +125,7 @@ def require_released(swap: Swap, deposit_id: UUID) -> None:
     known = swap.deposits[deposit_id]
     if not known.is_booked:
         return
-    paid = {_paid(swap, leg) for leg in _legs(known)}
+    paid = {_payment_progress(swap, leg) for leg in _legs(known)}
     if known.state is not DepositState.REVERTED or paid != {PaymentProgress.FINAL}:
         raise StillBooked(f"{deposit_id} is booked for swap {swap.id} until its payment has ended")
 
@@ -150,7 +152,9 @@ def decide_unmatched(
         state=DepositState.QUARANTINED if is_kept else DepositState.CREDITED,
         is_booked=True,
     )
-    return Changes(deposits=(final,), ledger=() if deposit.is_booked else (ledger.received(final),))
+    return Changes(
+        deposits=(final,), ledger=() if deposit.is_booked else (ledger.deposit_received(final),)
+    )
 
 
 def _not_final(
@@ -166,7 +170,7 @@ def _not_final(
         return Changes(deposits=(updated_deposit,), ledger=(entry,))
     if not claim.is_revocable:
         raise NotReversible(f"{known.id}, which was sent to its owner")
-    dead = claim.died("a reorg took the deposit before anything could pay for it")
+    dead = claim.as_dead("a reorg took the deposit before anything could pay for it")
     entries = (ledger.claim_released(dead), entry)
     return Changes(deposits=(updated_deposit,), intents=(dead,), ledger=entries)
 
@@ -185,7 +189,7 @@ def _merge_decided(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
     )
 
 
-def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
+def _apply_seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
     before = SettledStep(swap)
     if known is not None and known.state is DepositState.CREDITED:
         # No longer final: a reorg removed it, and the message about that is late or missing.
@@ -199,18 +203,22 @@ def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> 
     return replace(before, swap=lock_quote(seen, at) if is_waiting else seen)
 
 
-def _confirmed(
+def _apply_confirmed(
     swap: Swap, deposit: Deposit, at: datetime, **resources: Unpack[PayoutResources]
 ) -> SettledStep:
     if not deposit.is_booked:
-        credit = ledger.credited(swap, deposit)
+        credit = ledger.deposit_credited(swap, deposit)
         return _credit(swap, deposit, at, credit, **resources)
     # Mined again, and never taken back: it is the same credit.
     again = replace(deposit, state=DepositState.CREDITED)
     known = swap.deposits[deposit.id]
     is_loss = known.state is not DepositState.CREDITED
-    lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is PaymentProgress.FINAL]
-    entries = tuple(ledger.recovered(swap, again, leg) for leg in lost)
+    lost = [
+        leg
+        for leg in _legs(known)
+        if is_loss and _payment_progress(swap, leg) is PaymentProgress.FINAL
+    ]
+    entries = tuple(ledger.deposit_recovered(swap, again, leg) for leg in lost)
     return SettledStep(swap.with_deposit(again), entries=entries)
 
 
@@ -235,7 +243,7 @@ def _reorged_out(swap: Swap, deposit: Deposit, known: Deposit | None, at: dateti
             return SettledStep(gone)
         return SettledStep(with_time(unlock_quote(gone), at))
     legs = _legs(known)
-    paid = {_paid(swap, leg) for leg in legs}
+    paid = {_payment_progress(swap, leg) for leg in legs}
     has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.is_revocable
     if paid == {PaymentProgress.NOT} and has_refuel_out:
         raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
@@ -246,7 +254,9 @@ def _reorged_out(swap: Swap, deposit: Deposit, known: Deposit | None, at: dateti
     # Once signed bytes are out, the end of the payment decides what this was.
     is_loss = paid == {PaymentProgress.FINAL} and known.state is DepositState.CREDITED
     updated_deposit = replace(known, version=deposit.version)
-    entries = tuple(ledger.lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
+    entries = (
+        tuple(ledger.deposit_lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
+    )
     reorged_out_deposit = replace(deposit, state=DepositState.REVERTED)
     return SettledStep(swap.with_deposit(reorged_out_deposit), entries=entries)
 
@@ -259,9 +269,9 @@ def _reverse_unpaid(swap: Swap, known: Deposit, *, version: int, at: datetime) -
     for leg in _legs(known):
         intent = _payment(freed, leg)
         if intent is not None:
-            dead = intent.died("a reorg took the deposit before anything could pay for it")
+            dead = intent.as_dead("a reorg took the deposit before anything could pay for it")
             freed = freed.with_intent(dead)
-            undone = released(freed, dead)
+            undone = release_payment(freed, dead)
             freed = undone.swap
             intents += (dead, *undone.intents)
             entries += undone.entries
@@ -291,7 +301,7 @@ def _payment(swap: Swap, leg: Leg) -> Intent | None:
     return swap.paying if leg is None else swap.refund_of(leg)
 
 
-def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
+def _payment_progress(swap: Swap, leg: Leg) -> PaymentProgress:
     intent = _payment(swap, leg)
     if intent is None or intent.is_revocable:
         return PaymentProgress.NOT

@@ -45,7 +45,7 @@ class Dwell:
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
+class StuckSwap:
     """A swap that is longer in its status than it may be."""
 
     swap_id: UUID

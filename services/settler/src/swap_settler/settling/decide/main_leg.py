@@ -90,7 +90,7 @@ def refund_or_fail(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
 def move_to_own_leg(swap: Swap, deposit: Deposit, base_units: int) -> SettledStep:
     """Put the unused part of a deposit on a separate leg."""
     own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
-    entry = ledger.returned(swap, deposit, base_units)
+    entry = ledger.excess_returned(swap, deposit, base_units)
     due = (deposit.id,) if swap.terms.refund_address is not None else ()
     return SettledStep(swap.with_deposit(own), entries=(entry,), refunds_due=due)
 

@@ -19,7 +19,7 @@ from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
 from swap_settler.settling.decide.main_leg import fail, refund_or_fail, reopen, reverse_credit
 from swap_settler.settling.decide.refuels import claim, complete, forget, order
-from swap_settler.settling.decide.refunds import released
+from swap_settler.settling.decide.refunds import release_payment
 
 ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 STEPS: Final[Mapping[FactState, PaymentStep]] = {
@@ -46,10 +46,10 @@ def decide(
     """
     intent = standalone_intent or _paid_by(swap, payout)
     if intent is None or not _explains(intent, payout):
-        return _unexplained(payout, treasury)
+        return _halt_unexplained(payout, treasury)
     if payout.version <= intent.version:
         return NOTHING
-    return _applied(swap, intent, payout, at=at, treasury=treasury, refuel_id=refuel_id)
+    return _apply_fact(swap, intent, payout, at=at, treasury=treasury, refuel_id=refuel_id)
 
 
 def confirm_external_payment(
@@ -69,7 +69,7 @@ def confirm_external_payment(
     newer_payout = replace(payout, version=intent.version + 1)
     # A payment that waits for a nonce counts as sent at the time of its block.
     left = replace(intent, slot_at=intent.slot_at or payout.block_time)
-    done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
+    done = _apply_fact(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
     return replace(
         done.with_cause(ChangeCause.PAYMENT_RECONCILED),
         ledger=(*done.ledger, ledger.book_reconciled_payout(newer_payout, treasury)),
@@ -101,7 +101,7 @@ def leave_to_operators(
     return changes_of(swap, done, ChangeCause.PAYMENT_RECONCILED)
 
 
-def _applied(
+def _apply_fact(
     swap: Swap | None,
     intent: Intent,
     payout: PayoutFact,
@@ -113,7 +113,7 @@ def _applied(
     if intent.state is IntentState.CONFIRMED:
         return _payout_after_end(swap, intent, payout, at)
     if (in_none := _in_no_block(intent, payout)) is not None:
-        return _changed(swap, in_none, "reverted", at)
+        return _to_changes(swap, in_none, "reverted", at)
     if swap is None:
         return _standalone_in_a_block(intent, payout, at, treasury)
     done = _in_a_block(swap, intent, payout, at, treasury)
@@ -129,14 +129,14 @@ def _in_a_block(
     swap: Swap, intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> SettledStep:
     if payout.state is FactState.SEEN:
-        return _settled_with(swap, _mined(intent, payout, IntentState.MINED), at)
+        return _settled_with(swap, _with_block(intent, payout, IntentState.MINED), at)
     confirmed, final = _final(intent, payout, at, treasury)
     leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
     if leg is None and intent.kind is IntentKind.REFUND:
         paid = replace(paid.with_trigger(Trigger.REFUND_CONFIRMED), closed_at=at)
     reorged_out = paid.reorged_out_of(leg) if paid.is_paid_for(confirmed) else ()
     earned = ledger.partner_fee_earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
-    lost = (ledger.lost(paid, d, leg) for d in reorged_out)
+    lost = (ledger.deposit_lost(paid, d, leg) for d in reorged_out)
     return SettledStep(paid, (confirmed,), (final, *earned, *lost))
 
 
@@ -144,7 +144,7 @@ def _standalone_in_a_block(
     intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> Changes:
     if payout.state is FactState.SEEN:
-        return Changes(intents=(_mined(intent, payout, IntentState.MINED),))
+        return Changes(intents=(_with_block(intent, payout, IntentState.MINED),))
     confirmed, final = _final(intent, payout, at, treasury)
     return Changes(intents=(confirmed,), ledger=(final,))
 
@@ -153,22 +153,22 @@ def _final(
     intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> tuple[Intent, LedgerTransaction]:
     assert treasury is not None, "a payout is of a token of the catalogue"
-    confirmed = replace(_mined(intent, payout, IntentState.CONFIRMED), confirmed_at=at)
+    confirmed = replace(_with_block(intent, payout, IntentState.CONFIRMED), confirmed_at=at)
     final = ledger.payout_final(confirmed, block_number=payout.block_number, treasury=treasury)
     return confirmed, final
 
 
-def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
+def mark_sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     """Return the changes when the nodes have the payment; none when more is known."""
-    return _sent(swap, swap.intents.get(intent_id), at)
+    return _mark_sent(swap, swap.intents.get(intent_id), at)
 
 
 def mark_standalone_sent(intent: Intent, *, at: datetime) -> Changes:
     """Return the same for a payment that belongs to no swap."""
-    return _sent(None, intent, at)
+    return _mark_sent(None, intent, at)
 
 
-def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
+def _mark_sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     if intent is None or intent.state is not IntentState.ASSIGNED:
         return NOTHING
     if swap is None:
@@ -195,8 +195,8 @@ def abandon_payment(
     intent = swap.intents.get(intent_id)
     if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING
-    dead = intent.died(because, failures=failures)
-    undone = released(swap.on(at).with_intent(dead), dead)
+    dead = intent.as_dead(because, failures=failures)
+    undone = release_payment(swap.on(at).with_intent(dead), dead)
     freed = undone.swap
     is_reorged_out = freed.is_paid_for(dead) and bool(freed.reorged_out_of(dead.deposit_id))
     if is_reorged_out:
@@ -204,7 +204,7 @@ def abandon_payment(
     elif fails_for and dead.deposit_id is None and dead.kind in ENDED_WITH_THE_SWAP:
         done = fail(freed, fails_for, at)
     else:
-        done = _ended(freed, dead, at)
+        done = _end_payment(freed, dead, at)
     done = done.preceded_by(*undone.entries, intents=(dead, *undone.intents))
     return changes_of(swap, done, cause_of_payment(dead.kind, "abandoned"))
 
@@ -213,13 +213,13 @@ def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) ->
     """Return the same of a payment that is no swap's: what it paid is owed again."""
     if intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING
-    dead = intent.died(because, failures=failures)
+    dead = intent.as_dead(because, failures=failures)
     is_fee = dead.kind is IntentKind.PARTNER_FEE
     entry = ledger.partner_fee_released(dead) if is_fee else ledger.claim_released(dead)
     return Changes(intents=(dead,), ledger=(entry,))
 
 
-def _ended(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
+def _end_payment(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
     """Refund a payout that cannot be made; make a refund that cannot be made claimable."""
     if dead.kind is IntentKind.CLAIM:
         return SettledStep(swap)
@@ -271,7 +271,7 @@ def _explains(intent: Intent, payout: PayoutFact) -> bool:
     return payout.transaction_hash in intent.attempts and is_as_ordered(intent, payout)
 
 
-def _unexplained(payout: PayoutFact, treasury: str | None) -> Changes:
+def _halt_unexplained(payout: PayoutFact, treasury: str | None) -> Changes:
     reason = f"payment {payout.paid_id} in {payout.transaction_hash} is not one we ordered"
     halt = Halt(payout.network, reason, is_evidence=True, at=payout.block_time)
     if payout.state is not FactState.CONFIRMED or treasury is None:
@@ -297,16 +297,16 @@ def _payout_after_end(
     """
     step = STEPS[payout.state]
     if payout.state is not FactState.REVERTED:
-        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), step, at)
-    unmined = replace(_unmined(intent, payout), transaction_hash=intent.transaction_hash)
+        return _to_changes(swap, _with_block(intent, payout, IntentState.CONFIRMED), step, at)
+    unmined = replace(_without_block(intent, payout), transaction_hash=intent.transaction_hash)
     reason = f"final payment {payout.paid_id} in {payout.transaction_hash} was reverted"
-    return replace(_changed(swap, unmined, step, at), halt=Halt(payout.network, reason))
+    return replace(_to_changes(swap, unmined, step, at), halt=Halt(payout.network, reason))
 
 
 def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
     """Return a payment that no known block has; None for one that a block has."""
     if payout.state is FactState.REVERTED:
-        return _unmined(intent, payout)
+        return _without_block(intent, payout)
     is_dead = intent.state is IntentState.RESERVED and not intent.has_open_attempt
     if payout.state is FactState.SEEN and is_dead:
         # A late message: at a final block the lane has proven the attempt dead already.
@@ -318,13 +318,13 @@ def _settled_with(swap: Swap, intent: Intent, at: datetime) -> SettledStep:
     return SettledStep(swap.on(at).with_intent(intent), (intent,))
 
 
-def _changed(swap: Swap | None, intent: Intent, step: PaymentStep, at: datetime) -> Changes:
+def _to_changes(swap: Swap | None, intent: Intent, step: PaymentStep, at: datetime) -> Changes:
     if swap is None:
         return Changes(intents=(intent,))
     return changes_of(swap, _settled_with(swap, intent, at), cause_of_payment(intent.kind, step))
 
 
-def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
+def _with_block(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
     return replace(
         intent,
         state=state,
@@ -336,7 +336,7 @@ def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
     )
 
 
-def _unmined(intent: Intent, payout: PayoutFact) -> Intent:
+def _without_block(intent: Intent, payout: PayoutFact) -> Intent:
     """Return a payment after a reorg removed its block: its broadcast bytes may be mined again.
 
     Where the lane has proven its attempts dead meanwhile, the payment is reserved again.

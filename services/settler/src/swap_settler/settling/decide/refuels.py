@@ -105,7 +105,7 @@ def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
     done = SettledStep(swap.on(at))
     intent = swap.refuel
     if intent is not None and intent.is_revocable and not may_be_paid:
-        dead = intent.died(TOO_LATE)
+        dead = intent.as_dead(TOO_LATE)
         freed = done.swap.with_intent(dead)
         entry = ledger.payout_released(freed, dead)
         done = SettledStep(freed, (dead,), (entry,))

@@ -18,7 +18,7 @@ from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
-from swap_settler.model.work_due import held, is_refundable
+from swap_settler.model.work_due import is_refundable, returnable_base_units
 from swap_settler.model.worth import worth
 from swap_settler.settling.decide.main_leg import fail
 
@@ -48,7 +48,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
 
     :param paid_id: what the Treasury accepts once for this leg's refund.
     """
-    on_leg, to_address = held(swap, leg), swap.terms.refund_address
+    on_leg, to_address = returnable_base_units(swap, leg), swap.terms.refund_address
     if to_address is None or not is_refundable(swap, leg):
         return NOTHING
     updated_swap = swap.on(at)
@@ -75,7 +75,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     with_refund = updated_swap.with_intent(refund)
     entries = [ledger.refund_cost(with_refund, refund)] if cost else []
     if leg is not None:
-        entries.insert(0, ledger.unclaimed(with_refund, on_leg, leg))
+        entries.insert(0, ledger.claimable_to_liability(with_refund, on_leg, leg))
     entries.append(ledger.payout_reserved(with_refund, refund))
     started = SettledStep(with_refund, (refund,), tuple(entries))
     return changes_of(swap, started, ChangeCause.REFUND_STARTED)
@@ -88,7 +88,7 @@ def has_address(swap: Swap) -> bool:
 
 def is_worth(swap: Swap, leg: Leg, *, cost: int) -> bool:
     """Whether sending back what a leg holds returns more than it costs."""
-    return cost < held(swap, leg)
+    return cost < returnable_base_units(swap, leg)
 
 
 def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
@@ -96,7 +96,7 @@ def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
 
     :param available: what the Treasury holds less all that is owed, this leg's money too.
     """
-    return available >= 0 or not held(swap, leg)
+    return available >= 0 or not returnable_base_units(swap, leg)
 
 
 def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
@@ -115,7 +115,7 @@ def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Cha
     return changes_of(swap, done, ChangeCause.REFUND_BELOW_COST)
 
 
-def released(swap: Swap, intent: Intent) -> SettledStep:
+def release_payment(swap: Swap, intent: Intent) -> SettledStep:
     """Return what takes the bookings of a dead payment back, up to where its leg was before.
 
     With an output dies what was ordered beside it, as long as nothing of that was sent.
@@ -147,6 +147,6 @@ def _refuel_released(swap: Swap) -> SettledStep:
     purchase_reversed = ledger.refuel_unbought(swap, refuel)
     if intent is None:
         return SettledStep(swap, entries=(purchase_reversed,))
-    dead = intent.died("its output is dead")
+    dead = intent.as_dead("its output is dead")
     freed = swap.with_intent(dead)
     return SettledStep(freed, (dead,), (ledger.payout_released(freed, dead), purchase_reversed))

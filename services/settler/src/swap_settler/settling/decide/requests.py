@@ -36,6 +36,6 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
     done = SettledStep(updated_swap, refunds_due=tuple(due))
     if swap.status is Status.FAILED and not is_kept and held and not swap.claim(None):
         pending = replace(updated_swap.with_trigger(Trigger.REFUND_ADDRESS_SET), closed_at=None)
-        entries = (ledger.unclaimed(pending, held),)
+        entries = (ledger.claimable_to_liability(pending, held),)
         done = SettledStep(pending, entries=entries, refunds_due=(None, *due))
     return changes_of(swap, done, ChangeCause.REFUND_ADDRESS_SET)

@@ -19,7 +19,7 @@ from swap_settler.model.swap import FailReason, QuoteTerms, Swap
 from swap_settler.settling.decide.main_leg import fill, refund_or_fail
 
 
-class Refused(Enum):
+class RequoteRefusal(Enum):
     """Why there is no other quote."""
 
     BELOW_MINIMUM = FailReason.RECEIVED_LESS
@@ -58,9 +58,9 @@ def accept(
     if not swap.asks_for_another_quote or offer.requested_base_units != swap.credited_base_units:
         return NOTHING
     if offer.payout_base_units < floor_of(swap, offer.swapped_base_units):
-        return _declined(swap, FailReason.DEGRADED_QUOTE, at, **resources)
+        return _decline(swap, FailReason.DEGRADED_QUOTE, at, **resources)
     if resources["available"] < offer.payout_base_units:
-        return _declined(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, **resources)
+        return _decline(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, **resources)
     revision = swap.quote.revision + 1
     quote = replace(offer, revision=revision, last_requoted_at=at, locked_at=at)
     requoted = replace(swap.on(at), quote=quote)
@@ -68,21 +68,21 @@ def accept(
 
 
 def refuse(
-    swap: Swap, why: Refused, *, at: datetime, **resources: Unpack[PayoutResources]
+    swap: Swap, why: RequoteRefusal, *, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
     """Return the changes when the quoter offers nothing for the credited sum.
 
     A partial deposit waits until the swap's deadline: for the rest if it is below the minimum, for
     a price if there is none. Where no sum was requested, one below the minimum may be partial.
     """
-    may_be_part = swap.lacks_base_units or (swap.is_open and why is Refused.BELOW_MINIMUM)
-    waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and may_be_part
+    may_be_part = swap.lacks_base_units or (swap.is_open and why is RequoteRefusal.BELOW_MINIMUM)
+    waits = why in (RequoteRefusal.BELOW_MINIMUM, RequoteRefusal.NO_ANSWER) and may_be_part
     if not swap.asks_for_another_quote or waits:
         return NOTHING
-    return _declined(swap, why.value, at, **resources)
+    return _decline(swap, why.value, at, **resources)
 
 
-def _declined(
+def _decline(
     swap: Swap, reason: FailReason, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
     updated_swap = swap.on(at)

@@ -10,16 +10,16 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.postgres.database import Engine, read_alone, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.store.clocks import stopped, stopped_or_silent
+from swap_settler.model.store.clocks import stopped_or_silent, stopped_time
 from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_PAID_EXTERNALLY, MAY_BE_OUT
 from swap_settler.records import ListPlace, place_values
-from swap_settler.settling.decide.dwelling import Silences, Stuck
+from swap_settler.settling.decide.dwelling import Silences, StuckSwap
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
     since="entered.at", networks="swap.source_network, swap.destination_network"
 )
-_INTENTS_PAUSED: Final = stopped(
+_INTENTS_PAUSED: Final = stopped_time(
     since="intent.created_at",
     networks="intent.network",
     halts="swap.source_network, swap.destination_network",
@@ -89,13 +89,13 @@ class PostgresDwelling:
         self._engine = engine
         self._networks = list(networks)
 
-    async def stuck(
+    async def find_stuck(
         self,
         bounds: Mapping[Status, timedelta],
         *,
         after: ListPlace | None = None,
         limit: int,
-    ) -> Sequence[Stuck]:
+    ) -> Sequence[StuckSwap]:
         """Return the swaps beyond the bounds of their status, the longest first.
 
         :param after: only what follows this place.
@@ -108,7 +108,9 @@ class PostgresDwelling:
             "limit": limit,
         }
         rows = await read_alone(self._engine, STUCK, values)
-        return [Stuck(row.id, row.source_network, Status(row.status), row.since) for row in rows]
+        return [
+            StuckSwap(row.id, row.source_network, Status(row.status), row.since) for row in rows
+        ]
 
     async def mark_silences(self, silent_after: timedelta) -> Silences:
         """Keep since when a network makes no blocks, and until when it made none."""
@@ -127,7 +129,7 @@ class PostgresDwelling:
         async with transaction(self._engine) as connection:
             await connection.execute(REPORT, values)
 
-    async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
+    async def find_unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
         """Return the payments (with their swaps) of main legs that wait longer than they may."""
         rows = await read_alone(self._engine, UNSENT, {"dwell": dwell, "limit": limit})
         return {row.intent_id: row.swap_id for row in rows}

@@ -79,7 +79,7 @@ class Attaching:
         """Store the evidence with the deposits. After the flush."""
         for proof in self._done:
             await work.store_attachment(proof.deposit_id, by=proof.by, because=proof.because)
-            observe.attached(proof)
+            observe.deposit_attached(proof)
 
 
 def _proof_of(body: DepositAttached) -> Proof:

@@ -40,5 +40,5 @@ class CompleteSwaps:
                 batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.drop_completions_due([swap.id for swap in due])
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
         return len(due) == self._limit

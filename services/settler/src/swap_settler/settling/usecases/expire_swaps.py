@@ -37,5 +37,5 @@ class ExpireSwaps:
             for swap in due:
                 batch_state.add(decide(swap, at=now), trace_id=trace_id_of(swap.id))
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
         return len(batch_state.changes) == self._limit

@@ -34,7 +34,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import OpenedRequests, Place, UnitOfWork
 from swap_settler.model.swap import Deposit, match_key
 from swap_settler.model.targets import DepositTarget
-from swap_settler.model.treasury import Unbooked
+from swap_settler.model.treasury import UnbookedSweep
 from swap_settler.settling.decide.deposits import attach
 from swap_settler.settling.decide.requests import begin, set_refund_address
 from swap_settler.settling.ports import RequestWork
@@ -51,12 +51,12 @@ SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by th
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WaitingDeposits:
     """Deposits that arrived before their swap, or that a message attaches; locked."""
 
     waiting: Sequence[Deposit]  # of the numbers of new swaps
     named: Mapping[UUID, Deposit]  # by who sent them
-    taken_over: Sequence[Unbooked]  # from the addresses of new swaps
+    taken_over: Sequence[UnbookedSweep]  # from the addresses of new swaps
     paid: Collection[UUID]  # what of it went back to its owner, or is on its way
 
 
@@ -87,7 +87,7 @@ class RequestSwaps:
             opened = await _open(work, messages, targets.values())
             new_messages = [message for message in messages if message.message_id in opened.fresh]
             batch_state = await self._apply(work, new_messages, opened, targets)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
 
     def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
         """Return the deposit addresses of swaps; an impossible one is refused at its beginning."""
@@ -111,7 +111,7 @@ class RequestSwaps:
             _bodies_of(messages, DepositAttached),
         )
         known = opened.swaps
-        there = await _found(
+        there = await _find_deposits(
             work,
             opened.waiting,
             keys={_key(body) for body in requested},
@@ -136,7 +136,9 @@ class RequestSwaps:
             else:
                 self._add(batch_state, message, by_key, now)
         outgoing = self._swap_messages.outgoing(batch_state.changes, at=now)
-        await work.flush(batch_state.changes, [*outgoing, *_assigned(batch_state.changes, at=now)])
+        await work.flush(
+            batch_state.changes, [*outgoing, *_target_messages(batch_state.changes, at=now)]
+        )
         await attaching.store(work)
         return batch_state
 
@@ -231,14 +233,14 @@ def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
     return found
 
 
-async def _found(
+async def _find_deposits(
     work: RequestWork,
     there: Mapping[UUID, Deposit],
     *,
     keys: Collection[str],
     named: Collection[UUID],
     targets: Collection[Place],
-) -> Found:
+) -> WaitingDeposits:
     """
     :raises Unprocessable: when what a new swap is to have went back to its owner.
     """
@@ -251,10 +253,10 @@ async def _found(
     paid = await work.live_standalone_intents(news | held.keys())
     if gone := paid.keys() & news:
         raise Unprocessable(f"deposits {sorted(map(str, gone))} went back to their owners")
-    return Found(waiting, held, taken_over, paid.keys())
+    return WaitingDeposits(waiting, held, taken_over, paid.keys())
 
 
-def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
+def _target_messages(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
     """Return the messages by which the watcher follows the deposit addresses of new swaps."""
     targets = [
         (c.target, c.swap.id) for c in changes if c.target is not None and c.swap is not None
@@ -275,7 +277,7 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
     ]
 
 
-def _taken_over(swept: Sequence[Unbooked], mapper: MessageMapper, *, at: datetime) -> Changes:
+def _taken_over(swept: Sequence[UnbookedSweep], mapper: MessageMapper, *, at: datetime) -> Changes:
     """Return the changes when earlier sweeps came from the deposit address of a new swap."""
     return Changes(
         deposits=tuple(quarantined_deposit(one, at=at, is_reversed=True) for one in swept),

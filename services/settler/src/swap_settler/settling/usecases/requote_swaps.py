@@ -20,10 +20,10 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.swap import QuoteTerms, Swap
 from swap_settler.settling import observe
-from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
+from swap_settler.settling.decide.requotes import RequoteRefusal, accept, floor_of, refuse
 from swap_settler.settling.ports import DueRequote, DueRequotes, Pricing, RequoteWork
 
-Answer = QuoteAnswer | Refused
+Answer = QuoteAnswer | RequoteRefusal
 
 
 class RequoteSwaps:
@@ -85,7 +85,7 @@ class RequoteSwaps:
                 swap, answer = swaps[one.swap_id], answers.get(one.swap_id)
                 if _is_another(swap, questioned[swap.id], answer):
                     continue  # what made it another wrote it down as due
-                if answer is Refused.NO_ANSWER and self._waits(swap, one.waited):
+                if answer is RequoteRefusal.NO_ANSWER and self._waits(swap, one.waited):
                     again.append(swap.id)
                     continue
                 done.append(swap.id)
@@ -94,8 +94,8 @@ class RequoteSwaps:
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.settle_requotes_due(done, again, pause=self._pause)
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
-        observe.requoted(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
+        observe.requotes_answered(batch_state.changes)
 
     def _waits(self, swap: Swap, waited: timedelta) -> bool:
         """A part waits until the swap's deadline; a promise does not wait at all."""
@@ -107,7 +107,7 @@ class RequoteSwaps:
         self, batch_state: BatchState, swap: Swap, answer: Answer, now: datetime
     ) -> Changes:
         resources = batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
-        if isinstance(answer, Refused):
+        if isinstance(answer, RequoteRefusal):
             return refuse(swap, answer, at=now, **resources)
         return accept(swap, _offer(swap, answer, now), at=now, **resources)
 

@@ -89,7 +89,7 @@ class SettleDeposits:
             await self._save_others(work, new_messages)
             new_facts = [decoded[m.message_id] for m in new_messages if m.message_id in decoded]
             batch_state = await self._apply(work, new_facts, opened, now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
 
     async def _decode(
         self, work: DepositWork, messages: Sequence[Message], now: datetime
@@ -128,7 +128,7 @@ class SettleDeposits:
 
     async def _save_others(self, work: DepositWork, new_messages: Sequence[Message]) -> None:
         """Save sweeps and withdrawals, which are no deposits."""
-        swept = [self._mapper.swept(m.body) for m in new_messages if m.body.kind == SWEPT]
+        swept = [self._mapper.to_swept_fact(m.body) for m in new_messages if m.body.kind == SWEPT]
         if sweeps := [one for one in swept if one is not None]:
             await work.save_swept(sweeps)
         withdrawals = [

@@ -46,7 +46,7 @@ class SettlePayouts:
             )
             new_messages = [message for message in messages if message.message_id in opened.fresh]
             batch_state = await self._apply(work, new_messages, opened)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
 
     async def _apply(
         self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts

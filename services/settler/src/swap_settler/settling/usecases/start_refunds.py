@@ -94,7 +94,7 @@ class StartRefunds:
                 batch_state.add(abandon_refund(swap, at=now), trace_id=trace_id_of(swap.id))
             await work.drop_refunds_due([one.id for one in ended])
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
 
     async def _start(self, due: Sequence[DueRefund], *, fee: int, data_fee: int) -> None:
         now = self._clock()
@@ -119,7 +119,7 @@ class StartRefunds:
             await work.drop_refunds_due([one.id for one in due if one.id not in waiting])
             await work.postpone_refunds(waiting, pause=SWEEP_PAUSE)
             await self._swap_messages.flush(work, batch_state.changes, at=now)
-        observe_changes.changed(batch_state.changes)
+        observe_changes.changes_committed(batch_state.changes)
 
     def _waits_for_a_sweep(self, batch_state: BatchState, one: DueRefund, *, cost: int) -> bool:
         """Whether it is worth sending, and stands where it cannot be sent from."""

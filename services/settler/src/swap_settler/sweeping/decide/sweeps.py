@@ -27,7 +27,7 @@ from swap_settler.model.swap import (
     IntentState,
     Method,
 )
-from swap_settler.model.treasury import DueSweep, Unbooked
+from swap_settler.model.treasury import DueSweep, UnbookedSweep
 
 
 def address_key(place: tuple[str, str]) -> str:
@@ -56,7 +56,7 @@ def sweep_intent(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
 
 
 def bookable(
-    final: Sequence[Unbooked],
+    final: Sequence[UnbookedSweep],
     *,
     treasury: str,
     addresses_without_swap: Collection[tuple[str, str]] = (),
@@ -86,7 +86,7 @@ def bookable(
 
 
 def booking_without_swap(
-    swept: Unbooked, treasury: str, *, is_reversed: bool = False
+    swept: UnbookedSweep, treasury: str, *, is_reversed: bool = False
 ) -> LedgerTransaction:
     """A third party swept an address without a swap: held until its owner is known."""
     custody = Account(
@@ -101,7 +101,9 @@ def booking_without_swap(
     )
 
 
-def quarantined_deposit(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit:
+def quarantined_deposit(
+    swept: UnbookedSweep, *, at: datetime, is_reversed: bool = False
+) -> Deposit:
     """Return a sweep without a swap as the deposit that its owner is paid for, until a swap has it.
 
     It is quarantined: no swap is credited with it, for the swap of its address is with what came.
@@ -131,7 +133,7 @@ def quarantined_deposit(swept: Unbooked, *, at: datetime, is_reversed: bool = Fa
     )
 
 
-def booking(swept: Unbooked, treasury: str) -> LedgerTransaction:
+def booking(swept: UnbookedSweep, treasury: str) -> LedgerTransaction:
     """The balance of a deposit address is in the Treasury, by any sweep."""
 
     def custody(holder: Holder, address: str) -> Account:

@@ -44,7 +44,7 @@ def book(final: Sequence[Withdrawal], inventory: Mapping[AssetKey, Inventory]) -
             waiting.add(one.asset)
             short.append(one)
             continue
-        entry = _booked(one)
+        entry = _to_transaction(one)
         rows[one.asset] = inventory_after(row, [entry])
         done.append(one)
         entries.append(entry)
@@ -53,7 +53,7 @@ def book(final: Sequence[Withdrawal], inventory: Mapping[AssetKey, Inventory]) -
     return Booking(tuple(done), tuple(entries), tuple(short), tuple(indebted))
 
 
-def _booked(one: Withdrawal) -> LedgerTransaction:
+def _to_transaction(one: Withdrawal) -> LedgerTransaction:
     """The owner's money is with the owner again."""
     custody = Account(AccountKind.CUSTODY, *one.asset, holder=Holder.TREASURY, address=one.treasury)
     return LedgerTransaction(

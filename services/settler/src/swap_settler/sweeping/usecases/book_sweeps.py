@@ -56,5 +56,5 @@ class BookSweeps:
                 await work.mark_swept_booked(booked)
                 crashpoint("settler.before_book_sweep")
             await work.confirm_sweeps(network)
-        observe_changes.changed([change])
+        observe_changes.changes_committed([change])
         return bool(booked) and len(final) == self._limit

@@ -43,7 +43,7 @@ class BookWithdrawals:
                 await work.flush([Changes(ledger=booking.entries)], ())
                 await work.mark_withdrawals_booked([one.id for one in booking.done])
         for one in booking.done:
-            observe.withdrawn(one.network, one.token, one.to_address, one.base_units)
+            observe.inventory_withdrawn(one.network, one.token, one.to_address, one.base_units)
         for asset in booking.indebted:
             observe.inventory_indebted(*asset)
         now = self._clock()
