@@ -195,7 +195,7 @@ class Services:
             await self.suspend(world, 90)
         # No block after its deadline was seen, so it does not expire: it is stuck.
         async with self._opened_world(beside_another=True, at=NOW) as world:
-            await world.requested(98)
+            await world.request_swap(98)
         [fee] = self.call("vic", "/fees")["fees"]
         [queued] = self.call("vic", "/payouts/queue")["waiting"]
         ids = {"fee": fee["id"], "queued": queued["intent_id"], "cap": self._cap_of_token()}
@@ -207,7 +207,7 @@ class Services:
     async def request_swap(self, number: int) -> str:
         """Request a swap that waits for its deposit, and return its id."""
         async with self._opened_world(beside_another=True) as world:
-            await world.requested(number)
+            await world.request_swap(number)
         return str(a_request(number).body.swap_id)
 
     async def halt_network(self, reason: str) -> None:

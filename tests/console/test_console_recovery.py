@@ -10,7 +10,7 @@ import pytest
 
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, World
-from services.settler.tests.recovery_harness import finishing, proving, restored, watching
+from services.settler.tests.recovery_harness import finishing, proving, restore_database, watching
 from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.postgres.sql import sql
 from swap_settler.recovery.http.recovery import RecoveryAdmin
@@ -35,7 +35,7 @@ async def test_number_of_held_payments_links_to_their_swaps(
 ) -> None:
     await watching(world)()
     await world.confirmed_swaps(2)
-    await restored(world)
+    await restore_database(world)
     await world.rows(
         "INSERT INTO refund_due (network, swap_id) SELECT source_network, id FROM swap RETURNING 1"
     )

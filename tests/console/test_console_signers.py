@@ -100,7 +100,7 @@ async def test_two_operators_resume_a_halted_signer_and_its_lane_pays_again(
     for words in ("POST /signers/{network}/resume", CHECKED):
         assert words in log, words
     assert complaints == []
-    assert world.paid(1) == PAYOUT
+    assert world.paid_amount(1) == PAYOUT
 
 
 async def test_open_nonces_of_a_signer_link_to_the_swaps_that_they_pay(

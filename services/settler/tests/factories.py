@@ -302,7 +302,9 @@ def a_payout(state: str = "confirmed", **more: Any) -> PayoutFact:
     return MAPPER.payout(a_payout_message(state, **more).body)
 
 
-def signed(intent: Intent, *hashes: str, state: IntentState = IntentState.BROADCAST) -> Intent:
+def with_signed_attempts(
+    intent: Intent, *hashes: str, state: IntentState = IntentState.BROADCAST
+) -> Intent:
     """Return the intent after the sender lane stored signed attempts on an open slot."""
     return replace(
         intent,

@@ -45,7 +45,7 @@ PAYS = {IntentKind.OUTPUT, IntentKind.REFUND}
 DAY = timedelta(days=1)
 
 
-class Refused(Exception):
+class ConstraintViolated(Exception):
     """An operation that a constraint of Postgres would refuse."""
 
 
@@ -220,7 +220,7 @@ class FakeUnitOfWork:
 
     async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[UnbookedSweep]:
         final = [
-            self._unbooked(one, is_assigned=(network, one.from_address) in self.numbers)
+            self._to_unbooked_sweep(one, is_assigned=(network, one.from_address) in self.numbers)
             for one in self.swept.values()
             if one.network == network and one.state == "confirmed"
             if one.id not in self.swept_booked and not one.is_quarantined
@@ -239,14 +239,14 @@ class FakeUnitOfWork:
         ids = {one.id for one in taken_over}
         self.swept_booked = {id: is_ for id, is_ in self.swept_booked.items() if id not in ids}
         return [
-            replace(self._unbooked(one, is_assigned=True), booked_base_units=0)
+            replace(self._to_unbooked_sweep(one, is_assigned=True), booked_base_units=0)
             for one in taken_over
         ]
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
         self.swept_booked = {**self.swept_booked, **booked}
 
-    def _unbooked(self, one: SweptFact, *, is_assigned: bool) -> UnbookedSweep:
+    def _to_unbooked_sweep(self, one: SweptFact, *, is_assigned: bool) -> UnbookedSweep:
         booked = self.balance(
             AccountKind.CUSTODY, network=one.network, token=one.token, address=one.from_address
         )
@@ -362,11 +362,11 @@ class FakeUnitOfWork:
         if change.target is not None and swap is not None:
             target = change.target
             if target.place in self.numbers or target.sequence_number in self.numbers.values():
-                raise Refused(f"{target.place} is another swap's")
+                raise ConstraintViolated(f"{target.place} is another swap's")
             self.numbers[target.place] = target.sequence_number
         for entry in change.ledger:
             if entry.dedupe_key in self.ledger:
-                raise Refused(f"{entry.dedupe_key} was booked")
+                raise ConstraintViolated(f"{entry.dedupe_key} was booked")
             self.ledger[entry.dedupe_key] = entry
             for posting in entry.postings:
                 self.balances[posting.account] += posting.base_units
@@ -377,9 +377,9 @@ class FakeUnitOfWork:
 
     def _save_swap(self, swap: Swap, *, previous_status: Status | None) -> None:
         if (swap.id, swap.sequence) in self.transitions:
-            raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
+            raise ConstraintViolated(f"sequence {swap.sequence} of {swap.id} was spent")
         if any(o.match_key == swap.match_key and o.id != swap.id for o in self.swaps.values()):
-            raise Refused(f"{swap.match_key} is another swap's")
+            raise ConstraintViolated(f"{swap.match_key} is another swap's")
         self.transitions[swap.id, swap.sequence] = (previous_status, swap.status)
         known = self.swaps.get(swap.id, swap)
         terms = replace(known.terms, refund_address=swap.terms.refund_address)
@@ -421,7 +421,7 @@ class FakeUnitOfWork:
             )
             has_slot = self.intents[id].slot_at is not None
             if not has_slot and new.state not in (IntentState.RESERVED, IntentState.DEAD):
-                raise Refused(f"intent {id} is {new.state} without a slot")
+                raise ConstraintViolated(f"intent {id} is {new.state} without a slot")
         self._check_intents()
 
     def _check_intents(self) -> None:
@@ -445,7 +445,7 @@ class FakeUnitOfWork:
     def _check(self, account: Account, balance: int) -> None:
         is_wrong = balance < 0 if account.kind in DEBIT else balance > 0
         if is_wrong and account.kind not in BOTH_WAYS:
-            raise Refused(f"{account} is at {balance}")
+            raise ConstraintViolated(f"{account} is at {balance}")
 
     def sign(self, intent_id: UUID, transaction_hash: str) -> None:
         """Assign a slot and store a signed attempt, as the sender lane does."""
@@ -520,4 +520,4 @@ def _with_news(known: Fact, new: Fact) -> Fact:
 
 def _refuse_twice(keys: Iterable[Hashable]) -> None:
     if twice := [key for key, count in Counter(keys).items() if count > 1]:
-        raise Refused(f"{twice} is there already")
+        raise ConstraintViolated(f"{twice} is there already")

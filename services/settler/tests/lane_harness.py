@@ -256,7 +256,7 @@ class World:
             limit=SWEEPS_BOOKED_AT_ONCE,
         )
 
-    async def addressed(self, *numbers: int, refund: bool = False) -> None:
+    async def request_with_addresses(self, *numbers: int, refund: bool = False) -> None:
         """Request swaps with deposit addresses."""
         requests = [
             a_request(
@@ -348,7 +348,7 @@ class World:
         deposits = (a_deposit(n, block_time=self.at) for n in numbers)
         await self.settle(a_funding(10**24 + first), *deposits)
 
-    async def requested(self, number: int) -> None:
+    async def request_swap(self, number: int) -> None:
         request = self.requesting()
         await request([a_request(number, at=self.at)])
 
@@ -445,7 +445,7 @@ class World:
     async def intent_states(self) -> list[str]:
         return [row.state for row in await self.rows("SELECT state FROM intent ORDER BY id")]
 
-    def paid(self, number: int) -> int:
+    def paid_amount(self, number: int) -> int:
         return self.chain.world.balances.get((a_recipient(number), NATIVE), 0)
 
 

@@ -148,7 +148,7 @@ class Prices:
 
 
 @dataclass
-class Sent:
+class SentDeposit:
     """One deposit as its chain has it now."""
 
     swap: int
@@ -168,7 +168,7 @@ class Model:
     here: World
     watcher: Engine
     random: Random
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[SentDeposit] = field(default_factory=list)
     methods: dict[int, str] = field(default_factory=dict)
     waiting: list[Envelope[DepositChanged]] = field(default_factory=list)
     delivered: list[Envelope[DepositChanged]] = field(default_factory=list)
@@ -232,7 +232,7 @@ class Model:
             id = uuid5(IDS, f"sent/{number}/{nth}")
             fields = {"deposit_id": id, "base_units": str(units), "block_time": time, **wrong}
             body = a_deposit(number, transaction_hash="0x" + id.hex * 2, **fields).body
-        self.sent.append(Sent(number, nth, units, body))
+        self.sent.append(SentDeposit(number, nth, units, body))
         await self.observe(len(self.sent) - 1, "confirmed")
 
     async def observe(self, index: int, state: str) -> None:
@@ -498,7 +498,7 @@ class Model:
         mine = [one for one in self.sent if one.swap == number and self._is_source_asset(one)]
         return any(not one.was_reverted and one.body.block_time < deadline for one in mine)
 
-    def _is_source_asset(self, one: Sent) -> bool:
+    def _is_source_asset(self, one: SentDeposit) -> bool:
         return one.body.network == SOURCE and one.body.token == NATIVE
 
     def _swaps_with_parked_message(self) -> set[int]:

@@ -37,7 +37,7 @@ class Books(Protocol):
         """Return the liability of an account of the swap's source asset."""
         ...
 
-    async def suspended(self) -> int:
+    async def suspense(self) -> int:
         """Return deposits without a swap, of any token."""
         ...
 
@@ -51,7 +51,7 @@ class Books(Protocol):
         """Have other transactions consume the payment's nonces, so that it is dead."""
         ...
 
-    async def watched(self, at: datetime) -> None:
+    async def advance_watcher(self, at: datetime) -> None:
         """Advance the chain-watcher to a time, with all its messages received."""
         ...
 
@@ -121,7 +121,7 @@ class MoneyRowRunner:
 
     async def _pass_deadline(self) -> None:
         self._settler.now = AFTER
-        await self._books.watched(AFTER)
+        await self._books.advance_watcher(AFTER)
         await self._settler.expire_swaps()
 
     async def run_until_idle(self) -> None:
@@ -175,12 +175,12 @@ async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None
         row.revision,
         row.revision > 0,
     )
-    assert _paid(swap) == ([row.paid] if row.paid else [])
-    back = _returned(swap)
+    assert _payouts(swap) == ([row.paid] if row.paid else [])
+    back = _refunds(swap)
     refundable = [units for units in row.own if units > cost] if has_address else []
     assert sorted(back) == sorted([*([row.main] if row.main and has_address else []), *refundable])
     await _check_what_is_owed(row, books, swap, has_address=has_address, cost=cost)
-    assert await books.suspended() == row.suspended
+    assert await books.suspense() == row.suspended
     assert set((await books.sums()).values()) <= {0}
 
 
@@ -209,11 +209,11 @@ def _end(row: Row, *, has_address: bool) -> tuple[Status, object]:
     return Status.REFUNDED if has_address else Status.FAILED, row.reason
 
 
-def _paid(swap: Swap) -> list[int]:
+def _payouts(swap: Swap) -> list[int]:
     return [i.base_units for i in swap.intents.values() if i.kind is IntentKind.OUTPUT]
 
 
-def _returned(swap: Swap) -> list[int]:
+def _refunds(swap: Swap) -> list[int]:
     refunds = [i for i in swap.intents.values() if i.kind is IntentKind.REFUND]
     assert all(i.to_address == USER for i in refunds)
     return [i.charged_base_units for i in refunds]

@@ -55,7 +55,7 @@ async def change_newest(world: World, assignment: str) -> None:
     )
 
 
-async def restored(world: World) -> None:
+async def restore_database(world: World) -> None:
     """Make the database differ from the registered one, and have the restore detected."""
     await change_newest(world, "timeline = 99, booted_at = booted_at - interval '1 hour'")
     await watching(world)()
@@ -109,7 +109,7 @@ async def is_open(world: World) -> bool:
     return found is not None and found.ended is None
 
 
-async def forgotten(
+async def make_forgotten(
     world: World,
     number: int,
     kind: str,

@@ -335,7 +335,7 @@ def history(engine: Engine) -> History:
     return History(engine, TABLES, (*what_is_open(), *_of(PAST, OVER)))
 
 
-def watched(watcher: Engine) -> History:
+def watched_history(watcher: Engine) -> History:
     """Return the chain-watcher's rows about them that the settler reads."""
     return History(watcher, WATCHED_TABLES, (*_of(WATCHED, OPEN), *_of(WATCHED, OVER)))
 

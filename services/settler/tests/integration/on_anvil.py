@@ -68,7 +68,7 @@ class OnAnvil:
         networks = {**known.networks, DESTINATION: replace(network, contracts=contracts)}
         return replace(known, networks=networks)
 
-    async def held(self, account: str) -> int:
+    async def balance_of(self, account: str) -> int:
         holding = Holding(account, NATIVE)
         return (await self.reader.balances([holding], at=await self.reader.final_block()))[holding]
 

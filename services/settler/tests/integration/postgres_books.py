@@ -79,7 +79,7 @@ class PostgresBooks:
         async with self._engine.connect() as connection:
             return int(await connection.scalar(BALANCE, values) or 0)
 
-    async def suspended(self) -> int:
+    async def suspense(self) -> int:
         async with self._engine.connect() as connection:
             return int(await connection.scalar(SUSPENDED, {}) or 0)
 
@@ -107,7 +107,7 @@ class PostgresBooks:
             for statement in CONSUMED:
                 await connection.execute(statement, {"id": intent.id})
 
-    async def watched(self, at: datetime) -> None:
+    async def advance_watcher(self, at: datetime) -> None:
         async with self._engine.connect() as reading:
             addresses = list(await reading.execute(ADDRESSES))
         async with self._watcher.begin() as connection:

@@ -84,7 +84,7 @@ class TestGas:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S20")
     async def test_s20_that_is_topped_up_alerts_no_longer(
@@ -119,7 +119,7 @@ class TestMoneyThatNamesNoSwap:
     @pytest.mark.fault("W22")
     async def test_w22_what_names_a_swap_or_is_the_owners_is_not(self, world: World) -> None:
         before = without_swap()
-        await world.requested(1)
+        await world.request_swap(1)
 
         await world.settle(a_deposit(1), a_funding(7))
 

@@ -428,7 +428,7 @@ class TestTwoAtOnce:
     ) -> None:
         await run.deposits(a_transfer())
         run.now = NOON + timedelta(hours=7)
-        await PostgresBooks(engine, watcher).watched(run.now)
+        await PostgresBooks(engine, watcher).advance_watcher(run.now)
 
         async def attach() -> None:
             await run.requests(an_attachment(a_transfer(), at=run.now))

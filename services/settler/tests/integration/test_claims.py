@@ -87,7 +87,7 @@ async def the_only_hash(world: World) -> str:
 
 async def a_failed_swap(world: World) -> int:
     """Return the balance of a swap with a failed payout and no refund address."""
-    await world.requested(1)
+    await world.request_swap(1)
     await world.settle(a_deposit(1))
     return await only_balance(world)
 
@@ -271,14 +271,14 @@ class TestABalance:
         assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
         assert await balances(world) == []
         with pytest.raises(Unprocessable, match="went back"):
-            await world.addressed(1)
+            await world.request_with_addresses(1)
 
     async def test_that_was_swept_from_an_address_without_swap_is_not_paid_when_a_swap_has_it(
         self, world: World
     ) -> None:
         id = await a_sweep_without_swap(world)
 
-        await world.addressed(1)
+        await world.request_with_addresses(1)
 
         with pytest.raises(RequestRefused):
             await ordered(world, id)

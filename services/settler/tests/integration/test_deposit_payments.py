@@ -241,7 +241,7 @@ class TestAnAttachedDeposit:
 
     async def test_that_pays_its_swap_has_no_payment_of_its_own(self, world: World) -> None:
         await world.settle(a_funding(10**24))
-        await world.requested(1)
+        await world.request_swap(1)
         await an_unmatched_transfer(world)
 
         await attach_transfer(world)

@@ -474,7 +474,7 @@ async def test_s11_a_sweep_on_an_external_nonce_is_retried(
 ) -> None:
     async with opened_world(migrated("settler"), SOURCE) as world:
         world.chain.give(SIGNER, NATIVE, FLOAT)
-        await world.addressed(1)
+        await world.request_with_addresses(1)
         await world.arrives(1)
         await world.sweep()
         world.chain.pool.clear()

@@ -42,8 +42,8 @@ async def test_s11_an_externally_used_nonce_is_explained_and_its_payment_made_on
     await anvil_world.mine(4)
     await world.close_slots()
 
-    assert await anvil_world.held(a_recipient(1)) == PAYOUT
-    assert await world.store.signer_balance(NATIVE) == await anvil_world.held(world.signer)
+    assert await anvil_world.balance_of(a_recipient(1)) == PAYOUT
+    assert await world.store.signer_balance(NATIVE) == await anvil_world.balance_of(world.signer)
     assert await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NULL") == []
     [lost] = await world.rows("SELECT balance FROM account WHERE kind = 'loss'")
     assert 10**18 < lost.balance < 10**18 + 10**16
@@ -60,7 +60,7 @@ async def test_s11_an_external_payment_of_our_key_is_not_repeated(anvil_world: O
     results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
     assert results.paid_externally == [paid_id]
-    assert await anvil_world.held(a_recipient(1)) == PAYOUT
+    assert await anvil_world.balance_of(a_recipient(1)) == PAYOUT
     assert await world.intent_states() == ["broadcast"]
     # Even with a wrong ledger, the Treasury accepts an id once.
     head = await anvil_world.reader.head()
@@ -153,7 +153,10 @@ async def test_a18_the_treasury_refuses_signatures_of_a_stolen_key_beyond_its_li
     assert (
         await anvil_world.reader.nonce(world.signer, at=await anvil_world.reader.final_block()) == 4
     )
-    assert (await anvil_world.held(a_recipient(1)), await anvil_world.held(EXTERNAL_RECIPIENT)) == (
+    assert (
+        await anvil_world.balance_of(a_recipient(1)),
+        await anvil_world.balance_of(EXTERNAL_RECIPIENT),
+    ) == (
         PAYOUT,
         0,
     )

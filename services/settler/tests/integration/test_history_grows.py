@@ -20,7 +20,7 @@ from services.settler.tests.integration.long_history import (
     TOKEN,
     history,
     ids,
-    watched,
+    watched_history,
     what_is_open,
 )
 from swap_runtime.postgres.database import Engine
@@ -389,4 +389,4 @@ async def test_every_statement_reads_only_the_rows_of_its_result(
     await past.run(*what_is_open())
     statement = await questions(engine)
 
-    assert await readers.among(statement, past, watched(watcher)) == {}
+    assert await readers.among(statement, past, watched_history(watcher)) == {}

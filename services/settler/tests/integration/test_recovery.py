@@ -30,7 +30,7 @@ from services.settler.tests.recovery_harness import (
     change_newest,
     fence,
     finishing,
-    restored,
+    restore_database,
     watching,
 )
 from swap_chains.evm.codec import Payment, depository_id, encode_pay_batch, intent_id
@@ -326,7 +326,7 @@ class TestHeld:
             await world.send_everything()
         [counted] = await spent_payments(world)
         assert counted["state"] == "assigned"
-        await restored(world)
+        await restore_database(world)
         await fence(world)
 
         await world.send_everything()

@@ -38,10 +38,10 @@ from services.settler.tests.lane_harness import (
 from services.settler.tests.recovery_harness import (
     fence,
     finishing,
-    forgotten,
+    make_forgotten,
     mark_final_blocks_read,
     proving,
-    restored,
+    restore_database,
 )
 from swap_contracts.envelope import Envelope
 from swap_runtime.errors import RequestRefused
@@ -119,9 +119,9 @@ async def test_p6_a_deposit_of_a_lost_swap_is_not_paid_out_again(
 ) -> None:
     """Its swap began after the backup: only its deposit and its payment are read again."""
     await world.confirmed_swaps(1)
-    await forgotten(world, 7, "output", nonce=0)
+    await make_forgotten(world, 7, "output", nonce=0)
     world.chain.mine(4)
-    await restored(world)
+    await restore_database(world)
     await world.settle(a_deposit(7))
     await Watcher(world).report()
     await fence(world)
@@ -131,7 +131,7 @@ async def test_p6_a_deposit_of_a_lost_swap_is_not_paid_out_again(
     assert (retained.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
     await is_released_as_it_was_shown(world, retained)
 
-    await world.requested(8)
+    await world.request_swap(8)
     await world.rows("UPDATE swap SET created_at = now() WHERE sequence_number = 8 RETURNING 1")
     await world.rows(
         f"UPDATE deposit SET swap_id = '{a_request(8).body.swap_id}', attached_at = now() "
@@ -148,9 +148,9 @@ async def test_p6_a_deposit_of_a_lost_swap_is_not_paid_out_again(
 async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: Engine) -> None:
     """It is confirmed and attached to a newer swap after the recovery."""
     await world.settle(a_funding(1))
-    await forgotten(world, 7, "output", nonce=0)
+    await make_forgotten(world, 7, "output", nonce=0)
     world.chain.mine(4)
-    await restored(world)
+    await restore_database(world)
     await world.settle(a_deposit(7, state="seen"))
     await Watcher(world).report()
     await fence(world)
@@ -163,15 +163,15 @@ async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: 
 async def late_coins_of_a_restore(world: World, source_world: World) -> Envelope[Any]:
     """Send coins to an older address after the restore, besides a payment without a swap."""
     await world.settle(a_funding(1))
-    await world.addressed(1, refund=True)
+    await world.request_with_addresses(1, refund=True)
     await world.arrives(1)
     await keep_on(world)
     reporter = Watcher(world)
     await reporter.report()
     assert await statuses(world) == ["completed"]
-    await forgotten(world, 7, "output", nonce=1)
+    await make_forgotten(world, 7, "output", nonce=1)
     world.chain.mine(4)
-    await restored(world)
+    await restore_database(world)
     await reporter.report()
     since = {"block_time": await began(world) + timedelta(minutes=1), "came_after": NOW}
     late = a_rise(1, nth=1, **since)

@@ -30,11 +30,11 @@ from services.settler.tests.recovery_harness import (
     fence,
     fencing,
     finishing,
-    forgotten,
     is_open,
+    make_forgotten,
     mark_final_blocks_read,
     proving,
-    restored,
+    restore_database,
 )
 from swap_chains.evm.codec import intent_id
 from swap_chains.ports import Call
@@ -102,7 +102,7 @@ class TestEnds:
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(2)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
 
         assert await try_to_end(watcher, world)
@@ -118,7 +118,7 @@ class TestEnds:
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         await mark_final_blocks_read(watcher, world)
         world.chain.mine(4)
@@ -134,7 +134,7 @@ class TestEnds:
 
     async def test_not_before_the_nonces_are_closed(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
 
         assert not await try_to_end(watcher, world)
         await fencing(world)(epoch=world.epoch)
@@ -147,7 +147,7 @@ class TestEnds:
 
     async def test_not_while_a_signer_is_halted(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await world.store.halt("an operator must look")
         await fence(world)
         assert not await try_to_end(watcher, world)
@@ -159,7 +159,7 @@ class TestEnds:
 
     async def test_not_while_a_node_is_away(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         await proving(world)()
         world.chain.mine(4)
@@ -175,7 +175,7 @@ class TestEnds:
     async def test_not_while_new_evidence_arises(self, world: World, watcher: Engine) -> None:
         """Evidence found after the start of the recovery is used too."""
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         await proving(world)()
         world.chain.mine(4)
@@ -189,7 +189,7 @@ class TestEnds:
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         await mark_final_blocks_read(watcher, world)
         async with watcher.begin() as connection:
@@ -202,7 +202,7 @@ class TestEnds:
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         recoveries = PostgresRecoveries(world.engine)
         found = await recoveries.find()
         assert found is not None
@@ -216,10 +216,10 @@ class TestEnds:
     async def test_p6_another_restore_begins_another(self, world: World, watcher: Engine) -> None:
         """The second restore loses the proofs of the first recovery, and later changes."""
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         await world.execute("UPDATE swap SET created_at = now()")
-        await restored(world)
+        await restore_database(world)
 
         await world.send_everything()
         assert world.chain.pool == {}
@@ -230,7 +230,7 @@ class TestEnds:
 
     async def test_newer_swaps_are_paid_on_nonces_behind_the_fence(self, world: World) -> None:
         await world.confirmed_swaps(2)
-        await restored(world)
+        await restore_database(world)
         await world.execute(
             "UPDATE swap SET created_at = now() + interval '1 second' WHERE sequence_number = 2"
         )
@@ -254,9 +254,9 @@ class TestForgotten:
         funding = a_funding(1).body.model_copy(update={"base_units": str(3 * PAYOUT)})
         await world.settle(a_funding(1).model_copy(update={"body": funding}))
         await world.requesting()([a_request(1), a_request(2)])
-        made = await forgotten(world, 1, "output", nonce=0)
+        made = await make_forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
         await world.settle(a_deposit(1), a_deposit(2))
         await Watcher(world).report()
         [shown] = await finishing(world).list_forgotten(await began(world))
@@ -286,9 +286,9 @@ class TestForgotten:
     ) -> None:
         """Its swap was refunded; the restored ledger would pay it out."""
         await world.confirmed_swaps(2)
-        await forgotten(source_world, 1, "refund", nonce=0)
+        await make_forgotten(source_world, 1, "refund", nonce=0)
         source_world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
         await Watcher(source_world).report()
         for side in (world, source_world):
             await fence(side)
@@ -305,9 +305,9 @@ class TestForgotten:
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(2)
-        await forgotten(world, 1, "output", nonce=0)
+        await make_forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
 
         assert await try_to_end(watcher, world)
@@ -322,8 +322,8 @@ class TestForgotten:
     ) -> None:
         """It has the highest nonce that could have been open: it is mined instead of the no-op."""
         await world.confirmed_swaps(2)
-        late = await forgotten(world, 1, "output", nonce=SLOTS_MAX - 1)
-        await restored(world)
+        late = await make_forgotten(world, 1, "output", nonce=SLOTS_MAX - 1)
+        await restore_database(world)
         await fence(world)
         assert world.paid(1) == PAYOUT
         await Watcher(world).report()
@@ -343,9 +343,9 @@ class TestForgotten:
     @pytest.mark.fault("P6")
     async def test_p6_what_was_not_mined_can_never_be(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
-        out = await forgotten(world, 1, "output", nonce=1)
+        out = await make_forgotten(world, 1, "output", nonce=1)
         world.chain.drop(out.transaction_hash)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         assert await try_to_end(watcher, world)
 
@@ -365,9 +365,9 @@ class TestForgotten:
         carried = payments[a_request(1).body.swap_id]
         [slot] = await world.store.assign([(carried,)], epoch=world.epoch)
         if is_forgotten:
-            await forgotten(world, 1, "output", nonce=slot.nonce)
+            await make_forgotten(world, 1, "output", nonce=slot.nonce)
             world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
 
         assert await try_to_end(watcher, world)
@@ -382,9 +382,9 @@ class TestForgotten:
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(4)
-        late = await forgotten(world, 1, "output", nonce=0)
+        late = await make_forgotten(world, 1, "output", nonce=0)
         world.chain.drop(late.transaction_hash)
-        await restored(world)
+        await restore_database(world)
         assert await fencing(world)(epoch=world.epoch) == SLOTS_MAX
         await world.sender.broadcast([late])
         for number in (2, 3, 4):
@@ -417,7 +417,7 @@ class TestForgotten:
             await world.sender.broadcast([spent])
             world.chain.mine()
         world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
 
         await fence(world)
         assert await try_to_end(watcher, world)
@@ -434,9 +434,9 @@ class TestForgotten:
         self, world: World
     ) -> None:
         await world.confirmed_swaps(1)
-        await restored(world)
+        await restore_database(world)
         await world.execute("UPDATE recovery SET began_at = '2000-01-01'")
-        made = await forgotten(world, 1, "output", nonce=0)
+        made = await make_forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
 
         await record_external_payment(world, made.transaction_hash, a_recipient(1))
@@ -448,9 +448,9 @@ class TestForgotten:
         self, world: World
     ) -> None:
         await world.confirmed_swaps(2)
-        made = await forgotten(world, 1, "output", nonce=0)
+        made = await make_forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
         await fence(world)
         paid_id = intent_id(a_request(1).body.swap_id, "output", "main")
         await record_external_payment(world, made.transaction_hash, a_recipient(1), paid_id=paid_id)
@@ -477,9 +477,9 @@ async def test_p6_each_step_may_crash(
     world: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     await world.confirmed_swaps(2)
-    await forgotten(world, 1, "output", nonce=0)
+    await make_forgotten(world, 1, "output", nonce=0)
     world.chain.mine(4)
-    await restored(world)
+    await restore_database(world)
     await Watcher(world).report()
     died: list[str] = []
 
@@ -516,7 +516,7 @@ async def test_recovery_ends_once_the_treasury_drops_an_unknown_signer(
     )
     world.chain.authorize(earlier)
     await world.confirmed_swaps(1)
-    await restored(world)
+    await restore_database(world)
     await fence(world)
     assert not await try_to_end(watcher, world)
 

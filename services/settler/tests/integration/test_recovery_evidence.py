@@ -24,8 +24,8 @@ from services.settler.tests.recovery_harness import (
     change_newest,
     fence,
     finishing,
-    forgotten,
     is_open,
+    make_forgotten,
     mark_final_blocks_read,
     proving,
     watching,
@@ -189,9 +189,9 @@ class TestAForgottenSigner:
         """Its first transaction has paid a swap; its second waits in a pool for another."""
         world.chain.authorize(OTHER)
         await world.confirmed_swaps(2)
-        await forgotten(other, 1, "output", nonce=0)
+        await make_forgotten(other, 1, "output", nonce=0)
         world.chain.mine(4)
-        await forgotten(other, 2, "output", nonce=1)
+        await make_forgotten(other, 2, "output", nonce=1)
         await change_newest(world, RESTARTED)
         await watching(world, signers=[OTHER])()
         prove = proving(world, signers=[OTHER])

@@ -34,7 +34,12 @@ from services.settler.tests.lane_harness import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovery_harness import fence, finishing, forgotten, restored
+from services.settler.tests.recovery_harness import (
+    fence,
+    finishing,
+    make_forgotten,
+    restore_database,
+)
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.operator_log import log_order
@@ -68,7 +73,7 @@ async def recovered(watcher: Engine, *worlds: World) -> None:
     """Restore the database, and let the recovery end automatically."""
     for side in worlds:
         side.chain.mine(4)
-    await restored(worlds[0])
+    await restore_database(worlds[0])
     for side in worlds:
         await Watcher(side).report()
         await fence(side)
@@ -108,7 +113,7 @@ class TestRefund:
         """The restored ledger would pay the swap out."""
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=BACK)
         await recovered(watcher, world, source_world)
         assert await statuses(world) == ["ls_transfer_pending"]
 
@@ -142,7 +147,7 @@ class TestRefund:
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(REQUESTED // 2)))
         back = REQUESTED // 2 - 10**13
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=back)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=back)
         await recovered(watcher, world, source_world)
         assert await statuses(world) == ["user_transfer_pending"]
 
@@ -159,8 +164,10 @@ class TestRefund:
         half = REQUESTED // 2
         back = half - 10**13
         await world.settle(a_deposit(1, base_units=str(half)), a_second_deposit(half))
-        first = await forgotten(source_world, 1, "refund", nonce=0, units=back)
-        second = await forgotten(source_world, 1, "refund", nonce=1, units=back, leg=str(SECOND))
+        first = await make_forgotten(source_world, 1, "refund", nonce=0, units=back)
+        second = await make_forgotten(
+            source_world, 1, "refund", nonce=1, units=back, leg=str(SECOND)
+        )
         await recovered(watcher, world, source_world)
         with pytest.raises(RequestRefused, match="this leg of it cannot be refunded"):
             await explaining(source_world)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
@@ -184,7 +191,9 @@ class TestRefund:
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK, to_address=OWNER)
+        made = await make_forgotten(
+            source_world, 1, "refund", nonce=0, units=BACK, to_address=OWNER
+        )
         await recovered(watcher, world, source_world)
 
         [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
@@ -201,7 +210,7 @@ class TestRefund:
         await world.settle(a_deposit(7, kind="native_received", sequence_number=None))
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=units)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=units)
         await recovered(watcher, world, source_world)
 
         [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
@@ -215,7 +224,7 @@ class TestRefund:
     ) -> None:
         await requested(world, can_refund=False)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=BACK)
         await recovered(watcher, world, source_world)
         with pytest.raises(RequestRefused, match="it has no refund address: set it first"):
             await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
@@ -231,7 +240,7 @@ class TestRefund:
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=BACK)
         await recovered(watcher, world, source_world)
 
         ends = await asyncio.gather(
@@ -251,9 +260,9 @@ class TestRefund:
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=BACK)
         source_world.chain.mine(4)
-        await restored(world)
+        await restore_database(world)
         await Watcher(source_world).report()
 
         with pytest.raises(RequestRefused, match="once its recovery has ended"):
@@ -265,7 +274,7 @@ class TestRefund:
         """The order, the intent and the status are one transaction."""
         await requested(world)
         await world.settle(a_deposit(1))
-        made = await forgotten(source_world, 1, "refund", nonce=0, units=BACK)
+        made = await make_forgotten(source_world, 1, "refund", nonce=0, units=BACK)
         await recovered(watcher, world, source_world)
         orders: list[object] = []
 
@@ -292,7 +301,7 @@ class TestClaim:
         await world.settle(a_deposit(1))
         leg = f"main/{SOURCE}/{NATIVE}"
         values = {"units": REQUESTED, "leg": leg, "to_address": OWNER}
-        made = await forgotten(source_world, 1, "claim", nonce=0, **values)
+        made = await make_forgotten(source_world, 1, "claim", nonce=0, **values)
         await recovered(watcher, world, source_world)
 
         [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
@@ -316,7 +325,7 @@ class TestClaim:
         deposit_id = a_deposit(5).body.deposit_id
         leg = f"{deposit_id}/{SOURCE}/{NATIVE}"
         values = {"units": REQUESTED, "leg": leg, "owner": deposit_id, "to_address": OWNER}
-        made = await forgotten(source_world, 5, "claim", nonce=0, **values)
+        made = await make_forgotten(source_world, 5, "claim", nonce=0, **values)
         await recovered(watcher, world, source_world)
         assert await owed(world) == {"suspense": -REQUESTED, "payout_suspense": REQUESTED}
 
@@ -334,7 +343,7 @@ class TestClaim:
         await world.settle(a_deposit(1))
         leg = f"main/{SOURCE}/{NATIVE}"
         values = {"units": REQUESTED - 1, "leg": leg, "to_address": OWNER}
-        made = await forgotten(source_world, 1, "claim", nonce=0, **values)
+        made = await make_forgotten(source_world, 1, "claim", nonce=0, **values)
         await recovered(watcher, world, source_world)
 
         [ended] = await explaining(source_world)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
@@ -349,7 +358,7 @@ class TestOutput:
         """More arrived than was requested: the restored ledger waits for another quote."""
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(2 * REQUESTED)))
-        made = await forgotten(world, 1, "output", nonce=0)
+        made = await make_forgotten(world, 1, "output", nonce=0)
         await recovered(watcher, world, source_world)
         assert await statuses(world) == ["user_transfer_pending"]
 
@@ -367,7 +376,7 @@ class TestOutput:
     ) -> None:
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(REQUESTED // 2)))
-        made = await forgotten(world, 1, "output", nonce=0, units=PAYOUT // 2)
+        made = await make_forgotten(world, 1, "output", nonce=0, units=PAYOUT // 2)
         await recovered(watcher, world, source_world)
 
         with pytest.raises(RequestRefused, match="its quote pays"):

@@ -33,11 +33,11 @@ from services.settler.tests.recovery_harness import (
     SLOTS_MAX,
     fencing,
     finishing,
-    forgotten,
     is_open,
+    make_forgotten,
     mark_final_blocks_read,
     proving,
-    restored,
+    restore_database,
     watching,
 )
 from swap_chains.evm.codec import intent_id
@@ -99,7 +99,7 @@ class RestoreSchedule:
             await self._lose_payment(n, lost_payment)
         for side in self.sides:
             side.chain.mine(4)
-        await restored(self.there)
+        await restore_database(self.there)
 
     async def _lose_payment(self, number: int, lost_payment: str) -> None:
         if lost_payment == "nothing":
@@ -108,7 +108,7 @@ class RestoreSchedule:
         side = self.there if kind == "output" else self.here
         if "late" not in lost_payment and self._random.random() < 0.3:
             await self._no_op(side)
-        sent = await forgotten(side, number, kind, nonce=self._take(side))
+        sent = await make_forgotten(side, number, kind, nonce=self._take(side))
         if "late" in lost_payment:
             side.chain.drop(sent.transaction_hash)  # until its holder sends it
             self._late.append((side, sent))
@@ -172,7 +172,7 @@ class RestoreSchedule:
         """Request a swap that is newer than the recovery, with its deposit."""
         number = SWAPS + len(self.newer) + 1
         self.newer.append(number)
-        await self.there.requested(number)
+        await self.there.request_swap(number)
         await self.there.rows(
             f"UPDATE swap SET created_at = now() WHERE sequence_number = {number} RETURNING 1"
         )

@@ -165,7 +165,7 @@ class SwapSchedule:
 
     async def deadline(self) -> None:
         before, self.settler.now = self.settler.now, DEADLINE + 48 * HOUR
-        await self.books.watched(self.settler.now)
+        await self.books.advance_watcher(self.settler.now)
         await self.settler.expire_swaps()
         self.settler.now = before
 

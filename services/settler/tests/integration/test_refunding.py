@@ -92,7 +92,7 @@ class TestARefund:
         may_read = "SELECT has_table_privilege('api.app', 'SELECT') AS any_of_it"
         assert [row.any_of_it for row in await world.rows(may_read)] == [False]
         await world.due_refunds(1)
-        await world.requested(2)
+        await world.request_swap(2)
         await world.settle(a_deposit(2))
         states = {row.status for row in await world.rows(STATUSES)}
         assert states == {"pending_refund", "failed"}

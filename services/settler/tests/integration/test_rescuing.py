@@ -125,7 +125,7 @@ async def test_transfer_to_the_treasury_is_shown_and_returned_by_the_owner(place
 
 
 async def test_transfer_to_a_deposit_address_is_swept_before_its_return(place: Place) -> None:
-    await place.world.addressed(1)
+    await place.world.request_with_addresses(1)
     came = await place.transfers(address_of(1))
 
     answer_document = await place.shown(came, back=BACK)
@@ -143,7 +143,7 @@ async def test_transfer_to_a_deposit_address_is_swept_before_its_return(place: P
 async def test_w22_foreign_deposit_by_the_depository_is_recorded_and_not_booked(
     place: Place,
 ) -> None:
-    await place.world.requested(1)
+    await place.world.request_swap(1)
     data = encode_deposit_erc20(depository_id(1), STRANGE, TREASURY, UNITS)
     came = await place.sends(Call(DEPOSITORY, 0, data, 10**6))
     quarantined = {"token": STRANGE, "base_units": str(UNITS), "transaction_hash": came}

@@ -50,7 +50,7 @@ async def test_a9_all_payments_to_one_recipient_cost_a_bounded_number_of_reverts
 
     assert await reverted(world) == RECIPIENT_REVERTS_MAX
     assert {row.state for row in await world.rows(f"SELECT state {OF_HOSTILE}")} == {"dead"}
-    assert await anvil_world.held(a_recipient(9)) == PAYOUT
+    assert await anvil_world.balance_of(a_recipient(9)) == PAYOUT
     owed = await world.rows("SELECT balance FROM account WHERE kind = 'claimable'")
     assert len(owed) == 6
 
@@ -85,4 +85,4 @@ async def test_a9_one_payment_is_tried_twice_in_blocks_and_its_recipient_is_paid
     await world.confirmed_swaps(1, first=3, to_address=REVERTING)
     await rounds(anvil_world, 1)
 
-    assert await anvil_world.held(REVERTING) == PAYOUT
+    assert await anvil_world.balance_of(REVERTING) == PAYOUT

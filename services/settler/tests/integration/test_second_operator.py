@@ -159,7 +159,7 @@ async def serving(
 
 
 async def a_claimable(world: World) -> int:
-    await world.requested(1)
+    await world.request_swap(1)
     await world.settle(a_deposit(1))
     [row] = await world.rows("SELECT id FROM account WHERE kind = 'claimable' AND balance <> 0")
     return int(row.id)

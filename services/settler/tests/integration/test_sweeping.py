@@ -49,7 +49,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 async def funded(world: World, *numbers: int) -> None:
-    await world.addressed(*numbers)
+    await world.request_with_addresses(*numbers)
     for number in numbers:
         await world.arrives(number)
 
@@ -186,7 +186,7 @@ class TestASweep:
         assert sum(world.held_at(n) for n in numbers) == 0
 
     async def test_of_what_is_not_worth_its_gas_waits(self, world: World) -> None:
-        await world.addressed(1, 2)
+        await world.request_with_addresses(1, 2)
         await world.arrives(1, 10**9)
         await world.arrives(2)
 
@@ -259,7 +259,7 @@ class TestASweep:
         await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
         await world.book_sweeps()
 
-        await world.addressed(1)
+        await world.request_with_addresses(1)
         await world.book_sweeps()
         assert await custody(world) == {}
         await world.arrives(1)
@@ -273,7 +273,7 @@ class TestASweep:
     async def test_that_is_final_before_its_deposit_is_credited_waits_for_the_credit(
         self, world: World
     ) -> None:
-        await world.addressed(1)
+        await world.request_with_addresses(1)
         external = "0x" + "ee" * 32
         await world.settle(a_sweep(1, transaction_hash=external))
         await world.book_sweeps()
@@ -289,7 +289,7 @@ class TestASweep:
     ) -> None:
         """Anyone may sweep any token, including one that emits false logs."""
         forged = "0x" + "ee" * 32
-        await world.addressed(1)
+        await world.request_with_addresses(1)
         await world.settle(
             a_sweep(1, 2**256 - 1, transaction_hash=forged, token=FORGED),
             a_sweep(2, 2**256 - 1, transaction_hash=forged, token=FORGED),
@@ -317,9 +317,9 @@ class TestASweep:
     async def test_that_waits_for_its_credit_holds_up_none_behind_it(self, world: World) -> None:
         waiting = range(1, 3 * SWEEPS_BOOKED_AT_ONCE)
         external = "0x" + "ee" * 32
-        await world.addressed(*waiting)
+        await world.request_with_addresses(*waiting)
         await world.settle(*(a_sweep(n, transaction_hash=external) for n in waiting))
-        await world.addressed(99)
+        await world.request_with_addresses(99)
         await world.arrives(99)
         await world.settle(a_sweep(99, transaction_hash=external, block_number=6))
         await world.settle(
@@ -429,7 +429,7 @@ class TestDeposits:
     async def test_w22_of_another_token_stay_in_suspense_at_their_address(
         self, world: World
     ) -> None:
-        await world.addressed(1)
+        await world.request_with_addresses(1)
         usdc = next(t for t in world.catalogue.network(SOURCE).tokens if not t.is_native)
 
         await world.settle(
@@ -444,7 +444,7 @@ class TestDeposits:
         assert await world.rows(SWEEPS) == []
 
     async def test_from_a_funder_are_the_swaps(self, world: World) -> None:
-        await world.addressed(1)
+        await world.request_with_addresses(1)
 
         await world.settle(a_rise(1, from_address=FUNDER))
 
@@ -452,7 +452,7 @@ class TestDeposits:
 
     @pytest.mark.fault("W23")
     async def test_w23_after_the_end_go_back_on_their_own_leg(self, world: World) -> None:
-        await world.addressed(1, refund=True)
+        await world.request_with_addresses(1, refund=True)
         await world.arrives(1)
         await world.arrives(1, nth=1)
         assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
@@ -471,7 +471,7 @@ class TestDeposits:
         assert world.paid(1) == REQUESTED - cost
 
     async def test_that_go_back_wait_for_what_is_not_swept(self, world: World) -> None:
-        await world.addressed(1, 2, refund=True)
+        await world.request_with_addresses(1, 2, refund=True)
         await world.arrives(1)
         await world.arrives(2)
         await world.arrives(2, nth=1)
@@ -495,7 +495,7 @@ class TestDeposits:
         assert len(await world.rows("SELECT id FROM intent WHERE kind = 'refund'")) == 1
 
     async def test_that_go_back_have_waited_since_they_were_due_first(self, world: World) -> None:
-        await world.addressed(1, refund=True)
+        await world.request_with_addresses(1, refund=True)
         await world.arrives(1)
         await world.arrives(1, nth=1)
         earlier = "UPDATE refund_due SET since = since - interval '1 hour', due_at = now()"

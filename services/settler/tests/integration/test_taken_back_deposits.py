@@ -175,8 +175,8 @@ FALSE, TRUE = 1, 2  # the swap of the node's report, and that of the owner
 
 
 async def both_requested(world: World) -> None:
-    await world.requested(FALSE)
-    await world.requested(TRUE)
+    await world.request_swap(FALSE)
+    await world.request_swap(TRUE)
     await world.settle(a_funding(10**24))
 
 

@@ -26,7 +26,7 @@ def of_a_later_version(message: Envelope[Any]) -> Envelope[Any]:
 
 async def test_m10_messages_of_both_versions_are_settled_and_paid_once(world: World) -> None:
     for number in NUMBERS:
-        await world.requested(number)
+        await world.request_swap(number)
     await world.settle(a_funding(10**24))
     deposits = [a_deposit(number) for number in NUMBERS]
 
@@ -38,7 +38,7 @@ async def test_m10_messages_of_both_versions_are_settled_and_paid_once(world: Wo
     await world.send_everything()
     world.chain.mine()
 
-    assert [world.paid(number) for number in NUMBERS] == [PAYOUT] * len(NUMBERS)
+    assert [world.paid_amount(number) for number in NUMBERS] == [PAYOUT] * len(NUMBERS)
     [carried] = await world.rows("SELECT count(*) FROM slot_intent")
     assert carried.count == len(NUMBERS)
 
@@ -57,7 +57,7 @@ async def test_m10_payment_that_the_other_version_assigned_gets_no_second_nonce(
 
 
 async def test_m10_newer_rows_of_the_other_version_stay(world: World) -> None:
-    await world.requested(1)
+    await world.request_swap(1)
     await world.settle(a_funding(10**24))
     await world.settle(a_deposit(1, version=1, state="seen"))
 
@@ -70,7 +70,7 @@ async def test_m10_newer_rows_of_the_other_version_stay(world: World) -> None:
 
 
 async def test_m10_a_trace_that_an_older_version_stored_is_not_published(world: World) -> None:
-    await world.requested(1)
+    await world.request_swap(1)
     await world.settle(a_funding(10**24))
     [swap] = await world.rows("UPDATE swap SET trace_id = 'a request' RETURNING id")
 

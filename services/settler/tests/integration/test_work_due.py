@@ -403,7 +403,7 @@ class TestExpiring:
         is_over: bool,
     ) -> None:
         await subject.run.requests(a_request())
-        await subject.watched(DEADLINE + block_time, request)
+        await subject.advance_watcher(DEADLINE + block_time, request)
 
         assert bool(await self.expiring(subject, DEADLINE + clock)) is is_over
 
@@ -412,7 +412,7 @@ class TestExpiring:
     ) -> None:
         await subject.run.requests(a_request())
         await subject.run.deposits(a_deposit_message("seen"))
-        await subject.watched(DEADLINE + HOUR, request)
+        await subject.advance_watcher(DEADLINE + HOUR, request)
 
         assert await self.expiring(subject, DEADLINE + HOUR) == []
 
@@ -424,7 +424,7 @@ class TestExpiring:
         await subject.run.requests(a_request(8))
         async with subject.unit_of_work() as work:
             await work.flush([replace(begin(swap), intents=(a_relay(swap),))], [])
-        await subject.watched(DEADLINE + HOUR, request)
+        await subject.advance_watcher(DEADLINE + HOUR, request)
 
         found = await self.expiring(subject, DEADLINE + HOUR)
         assert [one.id for one in found] == [swap_id(8)]

@@ -21,8 +21,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_quote,
     a_swap,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_contracts.public import change_causes as public
 from swap_domain.lifecycle import Status
@@ -73,7 +73,7 @@ def paying(kind: IntentKind, state: IntentState) -> tuple[Swap, Intent]:
     swap = after(("confirmed", {}))
     [output] = swap.intents.values()
     own = replace(output, id=a_deposit().id, kind=kind, paid_id=99)
-    intent = signed(output if kind is IntentKind.OUTPUT else own, HASH, state=state)
+    intent = with_signed_attempts(output if kind is IntentKind.OUTPUT else own, HASH, state=state)
     return swap.with_intent(intent), intent
 
 

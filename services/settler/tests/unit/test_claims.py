@@ -22,7 +22,7 @@ from services.settler.tests.factories import (
     a_deposit,
     a_deposit_fact,
     a_swap,
-    signed,
+    with_signed_attempts,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -260,7 +260,7 @@ class TestAReorgOfADepositWithoutASwap:
 
     def test_is_for_an_operator_once_the_payment_was_signed(self) -> None:
         with pytest.raises(NotReversible) as refused:
-            self.decided("reverted", signed(self.CLAIM))
+            self.decided("reverted", with_signed_attempts(self.CLAIM))
 
         assert str(refused.value) == f"{DEPOSIT.id}, which was sent to its owner"
 

@@ -24,8 +24,8 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
@@ -71,7 +71,7 @@ def with_output(swap: Swap, **changed: Any) -> Swap:
 def out(swap: Swap) -> Swap:
     """Return the swap with a signed payment in flight."""
     assert swap.output is not None
-    return swap.with_intent(signed(swap.output))
+    return swap.with_intent(with_signed_attempts(swap.output))
 
 
 def completed(swap: Swap) -> Swap:

@@ -21,8 +21,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     output_of,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
@@ -94,7 +94,7 @@ class TestMadeByAnExternalTransaction:
 
     def test_keeps_when_it_had_a_nonce_here(self) -> None:
         swap = reserved()
-        intent = signed(output_of(swap))
+        intent = with_signed_attempts(output_of(swap))
 
         change = confirm_external_payment(
             swap.with_intent(intent), intent, LOG, at=NOON + HOUR, treasury=HERE
@@ -209,7 +209,7 @@ class TestAPaymentThatIsNoSwaps:
             assert mark_standalone_sent(replace(CLAIM, state=state), at=NOON) is NOTHING
 
     def test_is_shown_in_its_block_and_booked_when_it_is_final(self) -> None:
-        out = signed(CLAIM, LOG.transaction_hash)
+        out = with_signed_attempts(CLAIM, LOG.transaction_hash)
         seen = decide(None, a_payout("seen"), at=NOON, treasury=HERE, standalone_intent=out)
         [mined] = seen.intents
         final = decide(None, LOG, at=NOON + HOUR, treasury=HERE, standalone_intent=mined)
@@ -224,7 +224,9 @@ class TestAPaymentThatIsNoSwaps:
         )
 
     def test_waits_again_when_a_reorg_took_its_block(self) -> None:
-        mined = replace(signed(CLAIM, LOG.transaction_hash, state=IntentState.MINED), version=1)
+        mined = replace(
+            with_signed_attempts(CLAIM, LOG.transaction_hash, state=IntentState.MINED), version=1
+        )
 
         change = decide(None, a_payout("reverted"), at=NOON, treasury=HERE, standalone_intent=mined)
 
@@ -249,7 +251,7 @@ class TestAPaymentThatIsNoSwaps:
         )
 
     def test_halts_unless_it_equals_the_order(self) -> None:
-        out = signed(CLAIM, LOG.transaction_hash)
+        out = with_signed_attempts(CLAIM, LOG.transaction_hash)
         other = replace(LOG, base_units=PAYOUT - 1)
 
         assert decide(None, other, at=NOON, treasury=HERE, standalone_intent=out).halt is not None
@@ -269,7 +271,7 @@ class TestAPaymentThatWaitsTooLong:
 
     def test_is_left_to_its_own_end_once_it_was_signed(self) -> None:
         swap = reserved()
-        out = swap.with_intent(signed(output_of(swap)))
+        out = swap.with_intent(with_signed_attempts(output_of(swap)))
 
         assert abandon_waiting_payout(out, output_of(swap).id, at=NOON) is NOTHING
         assert abandon_waiting_payout(swap, swap.id, at=NOON) is NOTHING

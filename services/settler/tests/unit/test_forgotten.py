@@ -23,8 +23,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     output_of,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -113,7 +113,7 @@ class TestFreeLeg:
 
     def test_refuses_while_what_was_signed_may_still_pay(self) -> None:
         swap = waiting_for_output()
-        out = swap.with_intent(signed(output_of(swap)))
+        out = swap.with_intent(with_signed_attempts(output_of(swap)))
 
         with pytest.raises(NotAllowed) as refused:
             free_leg(out, MAIN_LEG, IntentKind.REFUND, at=LATER)
@@ -181,7 +181,7 @@ class TestFreeRefuel:
 
     def test_refuses_one_that_was_signed(self) -> None:
         with pytest.raises(NotAllowed, match=r"^its refuel was signed, and may be in a block"):
-            free_refuel(self.SWAP.with_intent(signed(self.REFUEL)), at=LATER)
+            free_refuel(self.SWAP.with_intent(with_signed_attempts(self.REFUEL)), at=LATER)
 
     def test_has_no_effect_without_an_ordered_refuel(self) -> None:
         assert free_refuel(self.SWAP, at=LATER) == NOTHING

@@ -24,8 +24,8 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -118,7 +118,7 @@ class TestARefuel:
     def test_pays_the_recipient_in_the_destinations_own_coin(self) -> None:
         swap = swap_of(credited(refuel=True))
         assert swap.output is not None
-        out = swap.with_intent(signed(swap.output))
+        out = swap.with_intent(with_signed_attempts(swap.output))
         log = replace(a_payout("seen", base_units=str(PAYOUT)), paid_id=PAID_ID)
 
         change = payouts.decide(out, log, at=AT, treasury=TREASURY[POLYGON], refuel_id=PAID_ID)

@@ -25,8 +25,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     output_of,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.change_cause import ChangeCause
@@ -59,7 +59,7 @@ def reserved(*, refuel: bool = False) -> Swap:
 
 def out(state: IntentState = IntentState.BROADCAST, **more: Any) -> Swap:
     swap = reserved()
-    return swap.with_intent(replace(signed(output_of(swap), state=state), **more))
+    return swap.with_intent(replace(with_signed_attempts(output_of(swap), state=state), **more))
 
 
 def decided(swap: Swap | None, state: str, **more: Any) -> Changes:
@@ -236,7 +236,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         late = swap_of(deposits.decide(over, fact, at=NOON, available=0, paid_id=1))
         leg = fact.deposit.id
         refund = start(late, leg, at=NOON, cost=0, paid_id=2)
-        payment = signed(replace(refund.intents[0], kind=kind))
+        payment = with_signed_attempts(replace(refund.intents[0], kind=kind))
         after_loss = after_a_reorg(late.with_intent(payment), units=1_000)
         known = after_loss.deposits[leg]
 
@@ -257,7 +257,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         short = swap_of(
             deposits.decide(a_swap(), a_deposit_fact(), at=NOON, available=0, paid_id=1)
         )
-        claim = signed(replace(output_of(reserved()), **CLAIMED))
+        claim = with_signed_attempts(replace(output_of(reserved()), **CLAIMED))
         after_loss = after_a_reorg(short.with_intent(claim))
         [known] = after_loss.deposits.values()
 
@@ -274,7 +274,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         swap = reserved(refuel=True)
         log = a_payout("seen")
         mined = decide(
-            swap.with_intent(signed(output_of(swap))),
+            swap.with_intent(with_signed_attempts(output_of(swap))),
             log,
             at=NOON,
             treasury=HERE,
@@ -283,7 +283,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         with_refuel = swap_of(mined)
         assert with_refuel.refuel is not None
         # Both are broadcast at the reorg, and the output is cancelled in its slot.
-        both = with_refuel.with_intent(signed(with_refuel.refuel, "0x" + "12" * 32))
+        both = with_refuel.with_intent(with_signed_attempts(with_refuel.refuel, "0x" + "12" * 32))
         both = both.with_intent(replace(output_of(both), state=IntentState.BROADCAST))
         after_loss = after_a_reorg(both)
 
@@ -293,7 +293,9 @@ class TestAPaymentWhoseMoneyAReorgTook:
 
         after = swap_of(change)
         assert after.refuel is not None
-        free = replace(signed(with_refuel.refuel, "0x" + "12" * 32), charged_base_units=0)
+        free = replace(
+            with_signed_attempts(with_refuel.refuel, "0x" + "12" * 32), charged_base_units=0
+        )
         assert after.refuel == free
         assert free in change.intents
         assert [entry.kind for entry in change.ledger] == [
@@ -327,7 +329,10 @@ class TestADeadPayment:
 
     def test_of_a_claim_leaves_the_swap_as_it_was(self) -> None:
         claim = replace(
-            signed(output_of(reserved())), kind=IntentKind.CLAIM, base_units=5, charged_base_units=5
+            with_signed_attempts(output_of(reserved())),
+            kind=IntentKind.CLAIM,
+            base_units=5,
+            charged_base_units=5,
         )
         swap = replace(a_swap(), status=Status.FAILED).with_intent(claim)
 

@@ -19,8 +19,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     output_of,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
@@ -43,7 +43,7 @@ def reserved() -> Swap:
 
 def out(state: IntentState = IntentState.BROADCAST) -> Swap:
     swap = reserved()
-    return swap.with_intent(signed(output_of(swap), HASH, OTHER_HASH, state=state))
+    return swap.with_intent(with_signed_attempts(output_of(swap), HASH, OTHER_HASH, state=state))
 
 
 def changes_of_fact(swap: Swap | None, state: str = "confirmed", **more: Any) -> Changes:

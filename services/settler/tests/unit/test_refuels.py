@@ -23,8 +23,8 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -53,7 +53,7 @@ def bought(*, coins: int = REFUEL, **more: Any) -> Changes:
 
 def changes_of_fact(swap: Swap, intent: Intent | None, state: str, **more: Any) -> Changes:
     assert intent is not None
-    swap = swap.with_intent(signed(intent, HASH, state=intent.state))
+    swap = swap.with_intent(with_signed_attempts(intent, HASH, state=intent.state))
     log = a_payout(
         state,
         transaction_hash=HASH,
@@ -84,7 +84,7 @@ def refuel_of(swap: Swap) -> Intent:
 
 
 def sent(swap: Swap) -> Changes:
-    out = swap.with_intent(signed(refuel_of(swap), HASH, state=IntentState.ASSIGNED))
+    out = swap.with_intent(with_signed_attempts(refuel_of(swap), HASH, state=IntentState.ASSIGNED))
     return payouts.mark_sent(out, refuel_of(swap).id, at=NOON)
 
 
@@ -219,7 +219,9 @@ class TestARefuelThatCannotBeSent:
 
     def test_but_was_signed_is_not_cancelled(self) -> None:
         swap = final()
-        out = swap.with_intent(signed(refuel_of(swap), HASH, state=IntentState.ASSIGNED))
+        out = swap.with_intent(
+            with_signed_attempts(refuel_of(swap), HASH, state=IntentState.ASSIGNED)
+        )
 
         change = refuels.overdue(out, at=NOON + 2 * MINUTE)
 

@@ -26,7 +26,7 @@ from services.settler.tests.factories import (
     a_payout,
     a_quote,
     a_swap,
-    signed,
+    with_signed_attempts,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -161,7 +161,7 @@ class SwapSchedule:
     def sign(self, number: int) -> None:
         intent = self.chosen(number, IntentState.RESERVED)
         if intent is not None:
-            self.swap = self.swap.with_intent(signed(intent, f"0x{intent.id.hex}"))
+            self.swap = self.swap.with_intent(with_signed_attempts(intent, f"0x{intent.id.hex}"))
 
     def mined(self, number: int) -> None:
         self.log("seen", number)

@@ -19,8 +19,8 @@ from services.settler.tests.factories import (
     a_deposit_fact,
     a_payout,
     a_swap,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
@@ -70,7 +70,7 @@ def refund_of(swap: Swap, leg: Leg = None) -> Intent:
 
 
 def out(swap: Swap, leg: Leg = None) -> Swap:
-    return swap.with_intent(signed(refund_of(swap, leg), HASH))
+    return swap.with_intent(with_signed_attempts(refund_of(swap, leg), HASH))
 
 
 def paid(swap: Swap, state: str = "confirmed", leg: Leg = None, **more: Any) -> Changes:

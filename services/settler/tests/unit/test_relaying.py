@@ -13,7 +13,7 @@ from services.settler.tests.factories import (
     USER,
     a_deposit_fact,
     a_swap,
-    signed,
+    with_signed_attempts,
 )
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_settler.gasless.decide.relaying import (
@@ -58,7 +58,7 @@ def out(*hashes: str) -> Swap:
     """Return a swap with a deposit in flight, under one nonce."""
     swap = held()
     assert swap.relay is not None
-    relay = signed(swap.relay, *hashes, state=IntentState.ASSIGNED)
+    relay = with_signed_attempts(swap.relay, *hashes, state=IntentState.ASSIGNED)
     done = mark_relay_broadcast(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
     assert done is not None
     return done

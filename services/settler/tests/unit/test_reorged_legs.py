@@ -21,8 +21,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_swap,
     output_of,
-    signed,
     swap_of,
+    with_signed_attempts,
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import Changes
@@ -59,7 +59,7 @@ class TestARefuelBesideIt:
     REFUEL = replace(output_of(paid_for()), id=DEPOSIT_ID, charged_base_units=1)
 
     def test_that_was_sent_is_for_an_operator(self) -> None:
-        swap = with_refuel(signed(self.REFUEL))
+        swap = with_refuel(with_signed_attempts(self.REFUEL))
 
         with pytest.raises(NotReversible) as refused:
             reverted(swap)
@@ -77,7 +77,7 @@ class TestARefuelBesideIt:
         assert swap_of(change).status is Status.DEPOSIT_PENDING
 
     def test_is_not_touched_by_a_deposit_on_its_own_leg(self) -> None:
-        swap = with_refuel(signed(self.REFUEL))
+        swap = with_refuel(with_signed_attempts(self.REFUEL))
         late = a_deposit_fact(nth=1, units=9)
         both = swap_of(deposits.decide(swap, late, at=NOON, available=0, paid_id=1))
 
@@ -100,8 +100,8 @@ def split() -> Swap:
 def settled(swap: Swap, *, main: IntentState, own: IntentState) -> Swap:
     refund = swap.refund(DEPOSIT_ID)
     assert refund is not None
-    return swap.with_intent(signed(output_of(swap), state=main)).with_intent(
-        signed(refund, state=own)
+    return swap.with_intent(with_signed_attempts(output_of(swap), state=main)).with_intent(
+        with_signed_attempts(refund, state=own)
     )
 
 
@@ -111,13 +111,13 @@ LATE = a_deposit_fact(nth=1, units=900).deposit.id
 def paid_back() -> Swap:
     """Return a swap with a refund of a late deposit that is not final."""
     swap = paid_for()
-    out = swap.with_intent(signed(output_of(swap)))
+    out = swap.with_intent(with_signed_attempts(output_of(swap)))
     late = a_deposit_fact(nth=1, units=900)
     both = swap_of(deposits.decide(out, late, at=NOON, available=0, paid_id=1))
     back = swap_of(start(both, LATE, at=NOON, cost=0, paid_id=2))
     refund = back.refund(LATE)
     assert refund is not None
-    return back.with_intent(signed(refund))
+    return back.with_intent(with_signed_attempts(refund))
 
 
 def refund_final(swap: Swap) -> Changes:
@@ -226,7 +226,7 @@ def test_a_part_that_waited_for_a_quote_leaves_an_hour_to_bring_it_again() -> No
 def test_reorg_of_a_deposit_after_the_payout_reverses_its_own_leg() -> None:
     swap = paid_for()
     final = replace(
-        swap.with_intent(signed(output_of(swap), state=IntentState.CONFIRMED)),
+        swap.with_intent(with_signed_attempts(output_of(swap), state=IntentState.CONFIRMED)),
         status=Status.COMPLETED,
     )
     late = a_deposit_fact(nth=1, units=9)

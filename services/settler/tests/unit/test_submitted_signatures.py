@@ -20,7 +20,7 @@ from services.settler.tests.factories import (
     USER,
     a_deposit_fact,
     a_swap,
-    signed,
+    with_signed_attempts,
 )
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_domain.gasless import MINED_WITHIN
@@ -79,7 +79,7 @@ def held() -> Swap:
 def out(*hashes: str) -> Swap:
     """Return a swap with a deposit that was sent to the nodes."""
     swap = held()
-    assigned = signed(relay(swap), *(hashes or (FIRST,)), state=IntentState.ASSIGNED)
+    assigned = with_signed_attempts(relay(swap), *(hashes or (FIRST,)), state=IntentState.ASSIGNED)
     done = mark_relay_broadcast(swap.with_intent(assigned), assigned, at=NOON + MINUTE).swap
     assert done is not None
     return done
@@ -224,7 +224,7 @@ def relayless(swap: Swap | None) -> bool:
 class TestPublished:
     def test_shows_the_hash_that_the_nodes_have(self) -> None:
         swap = held()
-        assigned = signed(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED)
+        assigned = with_signed_attempts(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED)
         with_slot = swap.with_intent(assigned)
 
         change = mark_relay_broadcast(with_slot, assigned, at=NOON + MINUTE)
@@ -251,14 +251,14 @@ class TestPublished:
         self, at: datetime, status: AuthorizationStatus
     ) -> None:
         swap = held()
-        assigned = signed(relay(swap), state=IntentState.ASSIGNED)
+        assigned = with_signed_attempts(relay(swap), state=IntentState.ASSIGNED)
 
         assert authorization(mark_relay_broadcast(swap, assigned, at=at).swap).status is status
 
     def test_of_an_older_signature_does_not_change_the_newest(self) -> None:
         swap = held()
         newest = replace(authorization(swap), intent_id=UUID(int=1))
-        assigned = signed(relay(swap), state=IntentState.ASSIGNED)
+        assigned = with_signed_attempts(relay(swap), state=IntentState.ASSIGNED)
 
         change = mark_relay_broadcast(replace(swap, authorization=newest), assigned, at=NOON)
 
@@ -288,7 +288,9 @@ class TestItsDeposit:
 
     def test_seen_before_the_lane_marked_it_sent_counts_as_published(self) -> None:
         swap = held()
-        assigned = swap.with_intent(signed(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED))
+        assigned = swap.with_intent(
+            with_signed_attempts(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED)
+        )
         fact = a_deposit_fact("confirmed", transaction_hash=SECOND)
 
         updated_swap = with_authorization_progress(assigned, fact.deposit, fact.state)

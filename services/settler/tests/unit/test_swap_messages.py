@@ -23,8 +23,8 @@ from services.settler.tests.factories import (
     a_payout,
     a_quote,
     a_swap,
-    signed,
     swap_id,
+    with_signed_attempts,
 )
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapChanged
@@ -56,7 +56,7 @@ def out(state: IntentState) -> Swap:
     swap = paid_for().swap
     assert swap is not None
     assert swap.output is not None
-    return swap.with_intent(signed(swap.output, state=state))
+    return swap.with_intent(with_signed_attempts(swap.output, state=state))
 
 
 def test_publishes_the_whole_swap_after_its_first_sequence() -> None:
