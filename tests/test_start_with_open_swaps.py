@@ -30,8 +30,8 @@ SERVICES: Mapping[str, Mapping[str, str]] = {
 
 
 @pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
+async def engine(migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
+    engine = create_engine(SecretStr(migrate_schema("settler")), application_name="test")
     yield engine
     async with engine.begin() as connection:
         await connection.execute(sql(emptying(TABLES)))
@@ -41,7 +41,7 @@ async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.fault("M12")
 async def test_a_service_says_what_is_open_and_ends(
-    engine: Engine, migrated: Callable[[str], str], tmp_path: Path, service: str
+    engine: Engine, migrate_schema: Callable[[str], str], tmp_path: Path, service: str
 ) -> None:
     await Settler(PostgresUnitOfWork(engine, consumer="settler")).requests(a_request())
     document = a_catalogue_document()
@@ -59,7 +59,7 @@ async def test_a_service_says_what_is_open_and_ends(
             "SWAP_REDIS__URL": "redis://127.0.0.1:1",
             "SWAP_OPERATOR__TOKEN": "an operator's token",
             "SWAP_CATALOGUE": str(catalogue),
-            f"{prefix}DATABASE_URL": migrated(service),
+            f"{prefix}DATABASE_URL": migrate_schema(service),
             f"{prefix}INTERNAL_PORT": "0",
             **group,
         },

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def profiled(pids: Mapping[str, int], folder: Path, seconds: int) -> Iterator[None]:
+def profile_processes(pids: Mapping[str, int], folder: Path, seconds: int) -> Iterator[None]:
     """Let `py-spy`, or the program in PROFILER, record processes: one file of stacks for each."""
     program = os.environ.get("PROFILER", "py-spy")
     options = [

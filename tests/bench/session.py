@@ -19,7 +19,7 @@ from tests.bench.clients import Client
 from tests.bench.facts import Facts, Steps
 from tests.bench.load import QUICK_BLOCK_SECONDS, Load, open_chain
 from tests.bench.partner import open_partner
-from tests.bench.profiling import profiled
+from tests.bench.profiling import profile_processes
 from tests.bench.progress import Progress
 from tests.bench.receiver import ReceivedWebhooks, listen
 from tests.bench.settings import Settings
@@ -159,7 +159,9 @@ class Session:
             )
             await asyncio.sleep(settings.warm_up)
             before = self._read()
-            with profiled(self._profiled(), self._places.var.parent, settings.seconds):
+            with profile_processes(
+                self._profiled_pids(), self._places.var.parent, settings.seconds
+            ):
                 await asyncio.wait({running}, timeout=until - time.time())
             after = self._read()
             ids = await running
@@ -200,7 +202,7 @@ class Session:
         records = Registry(self._places.processes_file).list_alive()
         return [r.pid for r in records if r.name.rpartition("-")[0] in SERVICES]
 
-    def _profiled(self) -> dict[str, int]:
+    def _profiled_pids(self) -> dict[str, int]:
         wanted = {f"{name}-0" for name in self.settings.profile.split(",")}
         records = Registry(self._places.processes_file).list_alive()
         return {record.name: record.pid for record in records if record.name in wanted}

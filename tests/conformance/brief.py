@@ -17,7 +17,7 @@ GASLESS: Final = {"use_gasless": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class LateSignature:
     """A gasless swap that is signed when too little of its time is left."""
 
     created: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Brief:
     def begin(self) -> None:
         """Create the swaps, so that they have expired when they are checked."""
         for make in (lambda: self.waiting, lambda: self.signed):
-            _suppressed(make)
+            _suppress(make)
 
     @property
     def target(self) -> Target:
@@ -51,7 +51,7 @@ class Brief:
         return self.target.create(self._world.order(**body), key=KEY)
 
     @cached_property
-    def signed(self) -> Signed:
+    def signed(self) -> LateSignature:
         """
         :raises RequirementMissing: where no swap expires soon, or no token can be deposited by a
             signature.
@@ -66,24 +66,24 @@ class Brief:
         [step] = [one for one in steps if one["type"] == "sign"]
         body = {"signature": signer.sign(step["typed_data"]), "signer_address": signer.address}
         answer = target.ask("POST", f"{path}/authorize", key=KEY, json=body)
-        return Signed(created, step, body, answer)
+        return LateSignature(created, step, body, answer)
 
     @cached_property
     def expired(self) -> Mapping[str, Any]:
         """Return the unpaid swap, after its expiry."""
-        return self._ended(str(self.waiting["swap"]["id"]))
+        return self._wait_for_end(str(self.waiting["swap"]["id"]))
 
     @cached_property
     def signed_expired(self) -> Mapping[str, Any]:
-        return self._ended(str(self.signed.created["swap"]["id"]))
+        return self._wait_for_end(str(self.signed.created["swap"]["id"]))
 
-    def listed(self, **query: Any) -> list[str]:
+    def list_ids(self, **query: Any) -> list[str]:
         """Return the ids of the swaps to the recipient of the unpaid one."""
         request = {"address": self._recipient, **query}
         swaps = self.target.get("/api/v2/swaps", "[PreparedSwapResponse]", key=KEY, **request)
         return [str(one["swap"]["id"]) for one in swaps]
 
-    def _ended(self, swap_id: str) -> Mapping[str, Any]:
+    def _wait_for_end(self, swap_id: str) -> Mapping[str, Any]:
         def read() -> Mapping[str, Any] | None:
             path = f"/api/v2/swaps/{swap_id}"
             answer = self.target.get(path, "PreparedSwapResponse", key=KEY)
@@ -101,7 +101,7 @@ class Brief:
             )
 
 
-def _suppressed(make: Callable[[], object]) -> None:
+def _suppress(make: Callable[[], object]) -> None:
     """Create it if possible; on failure the tests that use it report the reason."""
     try:
         make()

@@ -13,7 +13,7 @@ import pytest
 from tests.conformance import report
 from tests.conformance.brief import Brief
 from tests.conformance.development import Operator
-from tests.conformance.paid import Paid
+from tests.conformance.paid import PaidSwaps
 from tests.conformance.receiver import Receiver
 from tests.conformance.settings import Settings, read_settings
 from tests.conformance.signing import RequirementMissing
@@ -145,6 +145,6 @@ def receiver(settings: Settings, target: Target) -> Iterator[Receiver]:
 
 
 @pytest.fixture(scope="session")
-def paid(world: World, receiver: Receiver) -> Paid:
+def paid_swaps(world: World, receiver: Receiver) -> PaidSwaps:
     """Return the paid swaps, all paid at once, if a wallet is configured."""
-    return Paid(world)
+    return PaidSwaps(world)

@@ -72,19 +72,19 @@ class Operator:
         return app_id
 
     def _key(self, app_id: str, *, kind: str = "secret", **more: Any) -> str:
-        return str(self._issued(app_id, kind=kind, **more)["key"])
+        return str(self._issue_key(app_id, kind=kind, **more)["key"])
 
-    def _issued(self, app_id: str, **options: Any) -> Mapping[str, Any]:
+    def _issue_key(self, app_id: str, **options: Any) -> Mapping[str, Any]:
         return dict(self._manage(f"/apps/{app_id}/keys", options))
 
     def _revoked_key(self) -> str:
-        issued = self._issued(self.app_id, kind="secret", label="conformance")
+        issued = self._issue_key(self.app_id, kind="secret", label="conformance")
         self._manage(f"/keys/{issued['id']}/revoke", {})
         return str(issued["key"])
 
     def _closing_key(self, settings: Settings) -> str:
         """Return a key that was used and then revoked."""
-        issued = self._issued(self.app_id, kind="secret", label="conformance")
+        issued = self._issue_key(self.app_id, kind="secret", label="conformance")
         headers = {settings.key_header: issued["key"]}
         httpx.get(f"{settings.base_url}/api/v2/health", headers=headers).raise_for_status()
         self._manage(f"/keys/{issued['id']}/revoke", {})
@@ -97,7 +97,7 @@ class Operator:
     # Payments and their recipients
 
     @contextmanager
-    def stopped(self, network: str) -> Iterator[None]:
+    def stop_payments(self, network: str) -> Iterator[None]:
         """Stop the payments of a network while the block runs."""
         self._post("settler", "/payouts/stop", {"network": network, **WHO})
         try:
@@ -106,7 +106,7 @@ class Operator:
             self._post("settler", "/payouts/go", {"network": network, **WHO})
 
     @contextmanager
-    def blocked(self, address: str) -> Iterator[None]:
+    def block_address(self, address: str) -> Iterator[None]:
         """Block an address while the block runs."""
         self._post("settler", "/blocked", {"addresses": [address], **WHO})
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from tests.conformance.paid import JOURNEYS, Paid
+from tests.conformance.paid import JOURNEYS, PaidSwaps
 from tests.conformance.receiver import Receiver
 from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import Endpoint, endpoints
@@ -21,11 +21,11 @@ UNKNOWN_HASH: Final = "0x" + secrets.token_hex(32)
 HINTED_HASH: Final = "0x" + secrets.token_hex(32)
 
 
-def observe_everything(world: World, paid: Paid, receiver: Receiver) -> None:
+def observe_everything(world: World, paid_swaps: PaidSwaps, receiver: Receiver) -> None:
     """Failed requests are skipped; the test of the object then reports that it is missing."""
     for endpoint in endpoints():
         with suppress(RequirementMissing, NotConforming):
-            answer = ask(world, paid, endpoint)
+            answer = ask(world, paid_swaps, endpoint)
             if endpoint.data != "-":
                 world.target.observe(answer, endpoint.data)
     for name in WAYS:
@@ -39,9 +39,9 @@ def observe_everything(world: World, paid: Paid, receiver: Receiver) -> None:
         world.target.create(world.order(world.token_route, refuel=True))
     for name in JOURNEYS:
         with suppress(RequirementMissing, NotConforming):
-            _observe_journey(world, getattr(paid, name).id)
+            _observe_journey(world, getattr(paid_swaps, name).id)
     with suppress(RequirementMissing, AssertionError):
-        about = {world.swap["swap"]["id"], *paid.ids}
+        about = {world.swap["swap"]["id"], *paid_swaps.ids}
         for delivery in receiver.wait_for(lambda one: one.swap_id in about):
             world.target.observed.add("WebhookPayload", delivery.payload, "webhook")
 
@@ -55,19 +55,21 @@ def _observe_journey(world: World, swap_id: str) -> None:
         target.get(f"/api/v2/swaps/{swap_id}/authorize", "Authorization")
 
 
-def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secret") -> Answer:
+def ask(
+    world: World, paid_swaps: PaidSwaps, endpoint: Endpoint, *, key: str | None = "secret"
+) -> Answer:
     """Request an existing resource of one endpoint.
 
     :raises RequirementMissing: where none exists.
     """
-    values = _Values(world, paid)
+    values = _Values(world, paid_swaps)
     path = endpoint.path.format_map(values)
     options: dict[str, Any] = {}
     if endpoint.method == "POST":
-        options["json"] = body_of(world, paid, endpoint)
+        options["json"] = body_of(world, paid_swaps, endpoint)
     if endpoint.path == AUTHORIZE:
         # A swap takes one signature, so the first answer is replayed.
-        options["headers"] = {"Idempotency-Key": paid.by_signature.signed_once}
+        options["headers"] = {"Idempotency-Key": paid_swaps.by_signature.signed_once}
     if "/refund_address" in path:
         fresh = world.target.create(world.order())["swap"]["id"]
         path = f"/api/v2/swaps/{fresh}/refund_address"
@@ -76,7 +78,7 @@ def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secr
     )
 
 
-def body_of(world: World, paid: Paid, endpoint: Endpoint) -> Mapping[str, Any]:
+def body_of(world: World, paid_swaps: PaidSwaps, endpoint: Endpoint) -> Mapping[str, Any]:
     route = world.native_route.query
     bodies: Mapping[str, Any] = {
         "/api/v2/swaps": world.order,
@@ -87,7 +89,7 @@ def body_of(world: World, paid: Paid, endpoint: Endpoint) -> Mapping[str, Any]:
             "destination_asset": route["destination_token"],
             "refuel": False,
         },
-        AUTHORIZE: lambda: paid.by_signature.signed,
+        AUTHORIZE: lambda: paid_swaps.by_signature.signed,
         "/api/v2/swaps/{swap}/deposit_speedup": lambda: {"transaction_id": HINTED_HASH},
         "/api/v2/swaps/{swap}/refund_address": lambda: {"refund_address": new_address()},
     }
@@ -97,10 +99,10 @@ def body_of(world: World, paid: Paid, endpoint: Endpoint) -> Mapping[str, Any]:
 class _Values(dict[str, str]):
     """The values of placeholders in braces, created on first use."""
 
-    def __init__(self, world: World, paid: Paid) -> None:
+    def __init__(self, world: World, paid_swaps: PaidSwaps) -> None:
         super().__init__()
         self._world = world
-        self._paid = paid
+        self._paid = paid_swaps
 
     def __missing__(self, name: str) -> str:
         world = self._world

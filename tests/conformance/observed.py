@@ -15,7 +15,7 @@ class Sample:
     instance: Mapping[str, Any]
 
 
-class Observed:
+class Observations:
     def __init__(self) -> None:
         self._samples: dict[str, list[Sample]] = {}
         self.faults: list[str] = []  # data of another kind than that of its endpoint

@@ -82,7 +82,7 @@ class Journey:
         return found
 
 
-class Paid:
+class PaidSwaps:
     """All journeys begin when the first one is requested."""
 
     def __init__(self, world: World) -> None:
@@ -96,31 +96,31 @@ class Paid:
 
         :raises RequirementMissing: where none can be paid.
         """
-        return self._ended("by_depository")
+        return self._find("by_depository")
 
     @property
     def by_signature(self) -> Journey:
-        return self._ended("by_signature")
+        return self._find("by_signature")
 
     @property
     def by_address(self) -> Journey:
         """Return a swap without an amount that was paid by a coin to its address."""
-        return self._ended("by_address")
+        return self._find("by_address")
 
     @property
     def by_transfer(self) -> Journey:
         """Return a token swap that was paid by a plain transfer."""
-        return self._ended("by_transfer")
+        return self._find("by_transfer")
 
     @property
     def failed(self) -> Journey:
         """Return a swap with a recipient that refuses payments, and without a refund address."""
-        return self._ended("failed")
+        return self._find("failed")
 
     @property
     def refunded(self) -> Journey:
         """Return a swap with a recipient that refuses payments."""
-        journey = self._ended("refunded")
+        journey = self._find("refunded")
         if journey.status not in FINAL:
             raise RequirementMissing(f"nothing is refunded within {WITHIN_SECONDS} s here")
         return journey
@@ -148,7 +148,7 @@ class Paid:
         self._follow([one for one in journeys.values() if isinstance(one, Journey)])
         return journeys
 
-    def _ended(self, name: str) -> Journey:
+    def _find(self, name: str) -> Journey:
         found = self._all[name]
         if isinstance(found, RequirementMissing):
             raise found
@@ -172,7 +172,7 @@ class Paid:
         route = world.token_route
         fields = {"refuel": True, "reference_id": "paid"}
         if self._is_played:
-            return self._played(world.order(route, **fields))
+            return self._play(world.order(route, **fields))
         wallet = self._wallets.on(route.source_network["name"])
         created = world.target.create(world.order(route, refund_address=wallet.address, **fields))
         return Journey(created, wallet.deposit(created["deposit_actions"][0]))
@@ -181,7 +181,7 @@ class Paid:
         world = self._world
         route = world.gasless_route
         if self._is_played:
-            return self._played(world.order(route, use_gasless=True))
+            return self._play(world.order(route, use_gasless=True))
         wallet = self._wallets.on(route.source_network["name"])
         created = world.target.create(world.order(route, use_gasless=True))
         swap_id = created["swap"]["id"]
@@ -204,7 +204,7 @@ class Paid:
         order = world.order(route, use_deposit_address=True, refund_address=new_address())
         amount = Decimal(order.pop("amount"))
         if self._is_played:
-            return self._played(order)
+            return self._play(order)
         wallet = self._wallets.on(route.source_network["name"])
         created = world.target.create(order)
         [action] = created["deposit_actions"]
@@ -217,7 +217,7 @@ class Paid:
         route = world.token_route
         order = {**world.order(route, refund_address=new_address()), "use_depository": False}
         if self._is_played:
-            return self._played(order)
+            return self._play(order)
         wallet = self._wallets.on(route.source_network["name"])
         created = world.target.create(order)
         return Journey(created, wallet.deposit(created["deposit_actions"][0]))
@@ -237,7 +237,7 @@ class Paid:
             raise RequirementMissing("no route here ends at a coin, which a recipient can refuse")
         order = world.order(route, **fields)
         if self._is_played:
-            return self._played(order, recipient=SANDBOX_REFUSES)
+            return self._play(order, recipient=SANDBOX_REFUSES)
         payer = self._wallets.on(route.source_network["name"])
         order["destination_address"] = self._who_refuses
         created = world.target.create(order)
@@ -252,7 +252,7 @@ class Paid:
         sent = deployer.send(to=None, value=0, data=REFUSES, gas=GAS_CREATE)
         return str(deployer.chain.receipt(sent)["contractAddress"])
 
-    def _played(self, order: Mapping[str, Any], *, recipient: str = SANDBOX_PAYS) -> Journey:
+    def _play(self, order: Mapping[str, Any], *, recipient: str = SANDBOX_PAYS) -> Journey:
         """Create a swap that a sandbox pays."""
         created = self._world.target.create({**order, "destination_address": recipient})
         return Journey(created, refund_address=str(order.get("refund_address", "")))

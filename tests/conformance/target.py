@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.conformance.observed import Observed
+from tests.conformance.observed import Observations
 from tests.conformance.settings import Settings
 from tests.conformance.tables import codes
 
@@ -106,7 +106,7 @@ class Answer:
 class Target:
     settings: Settings
     http: httpx.Client
-    observed: Observed = field(default_factory=Observed)
+    observed: Observations = field(default_factory=Observations)
     answers: list[Answer] = field(default_factory=list)
 
     @property

@@ -27,10 +27,10 @@ def test_an_unpaid_swap_expires(brief: Brief) -> None:
 def test_a_list_hides_expired_swaps_unless_requested(brief: Brief) -> None:
     swap_id = brief.expired["swap"]["id"]
 
-    assert brief.listed() == []
-    assert brief.listed(include_expired="true") == [swap_id]
-    assert brief.listed(statuses="expired") == [swap_id]
-    assert brief.listed(statuses=["Expired", "completed"]) == [swap_id]
+    assert brief.list_ids() == []
+    assert brief.list_ids(include_expired="true") == [swap_id]
+    assert brief.list_ids(statuses="expired") == [swap_id]
+    assert brief.list_ids(statuses=["Expired", "completed"]) == [swap_id]
 
 
 @rule("D2", "nothing-to-do")

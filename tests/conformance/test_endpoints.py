@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.conformance.everything import AUTHORIZE, ask
-from tests.conformance.paid import Paid
+from tests.conformance.paid import PaidSwaps
 from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import Endpoint, beyond, endpoints, enums
 from tests.conformance.target import Target
@@ -27,9 +27,9 @@ def rows(what: str, wanted: list[Endpoint]) -> list[object]:
 
 @pytest.mark.parametrize("endpoint", rows("answers", list(ROWS)))
 def test_each_endpoint_answers_a_caller_with_access(
-    endpoint: Endpoint, world: World, paid: Paid
+    endpoint: Endpoint, world: World, paid_swaps: PaidSwaps
 ) -> None:
-    answer = ask(world, paid, endpoint)
+    answer = ask(world, paid_swaps, endpoint)
 
     if endpoint.data == "-":
         assert answer.envelope == {"error": None}
@@ -51,11 +51,11 @@ def test_each_endpoint_but_the_legacy_one_needs_a_key(endpoint: Endpoint, world:
     rows("is open to a publishable key", [row for row in ROWS if row.key == "publishable"]),
 )
 def test_browser_endpoints_accept_a_publishable_key(
-    endpoint: Endpoint, world: World, paid: Paid
+    endpoint: Endpoint, world: World, paid_swaps: PaidSwaps
 ) -> None:
     world.needs_key("publishable")
 
-    answer = ask(world, paid, endpoint, key="publishable")
+    answer = ask(world, paid_swaps, endpoint, key="publishable")
 
     if endpoint.path == AUTHORIZE:
         # The secret key submitted this signature, and idempotency keys of a publishable key belong

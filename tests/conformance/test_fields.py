@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.everything import observe_everything
-from tests.conformance.observed import Observed
-from tests.conformance.paid import Paid
+from tests.conformance.observed import Observations
+from tests.conformance.paid import PaidSwaps
 from tests.conformance.receiver import Receiver
 from tests.conformance.shapes import field_fault, unknown_members
 from tests.conformance.tables import Field, Model, fields, models
@@ -20,9 +20,9 @@ def marked(row: Field | Model | object, section: str, name: str) -> object:
 
 
 @pytest.fixture(scope="session")
-def shown(world: World, paid: Paid, receiver: Receiver) -> Observed:
+def shown(world: World, paid_swaps: PaidSwaps, receiver: Receiver) -> Observations:
     """Return the deployment's objects, after everything was requested."""
-    observe_everything(world, paid, receiver)
+    observe_everything(world, paid_swaps, receiver)
     return world.target.observed
 
 
@@ -33,7 +33,7 @@ def shown(world: World, paid: Paid, receiver: Receiver) -> Observed:
         for m in models().values()
     ],
 )
-def test_objects_have_no_unknown_members(model: Model, shown: Observed) -> None:
+def test_objects_have_no_unknown_members(model: Model, shown: Observations) -> None:
     samples = shown.of(model.name)
     if not samples:
         pytest.skip(f"none was shown: {model.missing_because}")
@@ -53,7 +53,7 @@ def test_objects_have_no_unknown_members(model: Model, shown: Observed) -> None:
         for f in fields()
     ],
 )
-def test_fields_match_the_specification(field: Field, shown: Observed) -> None:
+def test_fields_match_the_specification(field: Field, shown: Observations) -> None:
     samples = shown.of(field.model)
     if not samples:
         pytest.skip(f"none was shown: {models()[field.model].missing_because}")
@@ -66,5 +66,5 @@ def test_fields_match_the_specification(field: Field, shown: Observed) -> None:
 
 
 @pytest.mark.rule("4", "data-kinds")
-def test_every_endpoint_answers_the_kind_of_data_it_should(shown: Observed) -> None:
+def test_every_endpoint_answers_the_kind_of_data_it_should(shown: Observations) -> None:
     assert shown.faults == []

@@ -46,7 +46,7 @@ def test_no_swap_begins_whose_payout_is_stopped(world: World, operator: Operator
     def create() -> Answer:
         return world.target.ask("POST", CREATE, json=order)
 
-    with operator.stopped(route.destination_network["name"]):
+    with operator.stop_payments(route.destination_network["name"]):
         error = once(world, create, refused=True)
         error.refuses("PAYOUTS_PAUSED")
         assert int(error.headers["retry-after"]) >= 1
@@ -68,7 +68,7 @@ def test_blacklisted_address_gets_no_quote_and_no_swap(world: World, operator: O
     def create(name: str = "destination_address") -> Answer:
         return world.target.ask("POST", CREATE, json={**order, name: blocked})
 
-    with operator.blocked(blocked):
+    with operator.block_address(blocked):
         once(world, create, refused=True)
         for name in names:
             error = create(name).refuses("BLACKLISTED_ADDRESS")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.paid import Paid
+from tests.conformance.paid import PaidSwaps
 from tests.conformance.tables import enums
 from tests.conformance.wallet import GAS_USUAL, Chain, Wallets
 from tests.conformance.world import World, new_address
@@ -23,8 +23,13 @@ IS_WHITELISTED = "0x3af32abf"  # isWhitelisted(address)
 
 
 @rule("3.1", "order-of-states")
-def test_a_paid_swap_is_completed(paid: Paid) -> None:
-    ways = (paid.by_depository, paid.by_signature, paid.by_address, paid.by_transfer)
+def test_a_paid_swap_is_completed(paid_swaps: PaidSwaps) -> None:
+    ways = (
+        paid_swaps.by_depository,
+        paid_swaps.by_signature,
+        paid_swaps.by_address,
+        paid_swaps.by_transfer,
+    )
     for journey in ways:
         assert journey.status == "completed"
         assert journey.statuses == [one for one in COMPLETED if one in journey.statuses]
@@ -33,8 +38,8 @@ def test_a_paid_swap_is_completed(paid: Paid) -> None:
 
 @rule("2.7", "input-first")
 @rule("D4", "max-confirmations")
-def test_a_paid_swap_shows_its_deposit(paid: Paid) -> None:
-    journey = paid.by_depository
+def test_a_paid_swap_shows_its_deposit(paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.by_depository
     deposit = journey.transaction("input")
 
     assert deposit["transaction_hash"] == journey.deposit
@@ -45,8 +50,8 @@ def test_a_paid_swap_shows_its_deposit(paid: Paid) -> None:
 
 @rule("2.7", "output-last")
 @rule("D2", "hash-null")
-def test_a_completed_swap_shows_its_payout(paid: Paid) -> None:
-    for journey in (paid.by_depository, paid.by_signature):
+def test_a_completed_swap_shows_its_payout(paid_swaps: PaidSwaps) -> None:
+    for journey in (paid_swaps.by_depository, paid_swaps.by_signature):
         for read in journey.seen:
             outputs = [t for t in read["swap"]["transactions"] if t["type"] == "output"]
             if read["swap"]["status"] == "completed":
@@ -59,16 +64,16 @@ def test_a_completed_swap_shows_its_payout(paid: Paid) -> None:
 
 
 @rule("2.7", "refuel-shown")
-def test_a_refuel_is_shown(paid: Paid) -> None:
-    refuel = paid.by_depository.transaction("refuel")
+def test_a_refuel_is_shown(paid_swaps: PaidSwaps) -> None:
+    refuel = paid_swaps.by_depository.transaction("refuel")
 
     assert refuel["token"]["contract"] is None
-    assert refuel["amount"] == paid.by_depository.last["refuel"]["amount"]
+    assert refuel["amount"] == paid_swaps.by_depository.last["refuel"]["amount"]
 
 
 @rule("3.1", "refunded")
-def test_swap_that_cannot_be_delivered_is_refunded(paid: Paid) -> None:
-    journey = paid.refunded
+def test_swap_that_cannot_be_delivered_is_refunded(paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.refunded
 
     assert journey.status == "refunded"
     assert journey.statuses == [one for one in REFUNDED if one in journey.statuses]
@@ -80,8 +85,8 @@ def test_swap_that_cannot_be_delivered_is_refunded(paid: Paid) -> None:
 
 
 @rule("3.1", "failed")
-def test_a_deposit_without_a_refund_address_fails_with_its_reason(paid: Paid) -> None:
-    journey = paid.failed
+def test_a_deposit_without_a_refund_address_fails_with_its_reason(paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.failed
 
     assert journey.status == "failed"
     assert journey.last["swap"]["fail_reason"] in enums()["FailReason"]
@@ -91,8 +96,8 @@ def test_a_deposit_without_a_refund_address_fails_with_its_reason(paid: Paid) ->
 
 @rule("3.3", "completed")
 @rule("D2", "authorization-transaction")
-def test_a_signature_that_paid_is_completed(world: World, paid: Paid) -> None:
-    path = f"/api/v2/swaps/{paid.by_signature.id}/authorize"
+def test_a_signature_that_paid_is_completed(world: World, paid_swaps: PaidSwaps) -> None:
+    path = f"/api/v2/swaps/{paid_swaps.by_signature.id}/authorize"
     authorization = world.target.get(path, "Authorization")
 
     assert authorization["status"] == "Completed"
@@ -100,23 +105,23 @@ def test_a_signature_that_paid_is_completed(world: World, paid: Paid) -> None:
     assert transaction["transaction_id"]
     assert (
         transaction["transaction_hash"]
-        == (paid.by_signature.transaction("input")["transaction_hash"])
+        == (paid_swaps.by_signature.transaction("input")["transaction_hash"])
     )
     assert 1 <= transaction["max_confirmations"] <= transaction["confirmations"]
 
 
 @rule("8", "one-authorization")
-def test_a_swap_takes_one_signature(world: World, paid: Paid) -> None:
-    path = f"/api/v2/swaps/{paid.by_signature.id}/authorize"
-    answer = world.target.ask("POST", path, json=dict(paid.by_signature.signed))
+def test_a_swap_takes_one_signature(world: World, paid_swaps: PaidSwaps) -> None:
+    path = f"/api/v2/swaps/{paid_swaps.by_signature.id}/authorize"
+    answer = world.target.ask("POST", path, json=dict(paid_swaps.by_signature.signed))
 
     error = answer.refuses("AUTHORIZATION_ALREADY_SUBMITTED")
     assert "already authorized" in error["message"]
 
 
 @rule("D2", "amount-deposited")
-def test_a_swap_without_an_amount_is_for_what_was_deposited(paid: Paid) -> None:
-    journey = paid.by_address
+def test_a_swap_without_an_amount_is_for_what_was_deposited(paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.by_address
 
     assert journey.created["swap"]["requested_amount"] == 0
     assert journey.last["swap"]["requested_amount"] == journey.transaction("input")["amount"] > 0
@@ -124,8 +129,8 @@ def test_a_swap_without_an_amount_is_for_what_was_deposited(paid: Paid) -> None:
 
 
 @rule("D5", "locked")
-def test_a_deposit_in_time_locks_the_quote(paid: Paid) -> None:
-    for journey in (paid.by_depository, paid.by_signature):
+def test_a_deposit_in_time_locks_the_quote(paid_swaps: PaidSwaps) -> None:
+    for journey in (paid_swaps.by_depository, paid_swaps.by_signature):
         swap, created = journey.last["swap"], journey.created["swap"]
         assert created["quote_locked_at"] is None
         assert created["quote_refreshable"] is True
@@ -138,8 +143,8 @@ def test_a_deposit_in_time_locks_the_quote(paid: Paid) -> None:
 
 
 @rule("D2", "closed")
-def test_a_paid_swap_has_no_required_actions(world: World, paid: Paid) -> None:
-    for journey in (paid.by_depository, paid.by_address, paid.refunded):
+def test_a_paid_swap_has_no_required_actions(world: World, paid_swaps: PaidSwaps) -> None:
+    for journey in (paid_swaps.by_depository, paid_swaps.by_address, paid_swaps.refunded):
         assert journey.last["deposit_actions"] == []
         required = [s for s in world.target.steps(journey.id) if s["status"] == "action_required"]
         assert required == []
@@ -147,19 +152,19 @@ def test_a_paid_swap_has_no_required_actions(world: World, paid: Paid) -> None:
 
 @rule("2.7", "refund-in-source")
 def test_a_refund_is_found_by_its_hash_and_goes_to_the_refund_address(
-    world: World, paid: Paid
+    world: World, paid_swaps: PaidSwaps
 ) -> None:
-    refund = paid.refunded.transaction("refund")
+    refund = paid_swaps.refunded.transaction("refund")
     path = f"/api/v2/swaps/by_transaction_hash/{refund['transaction_hash']}"
 
     assert refund["transaction_hash"] in _hashes(world.target.get(path, "PreparedSwapResponse"))
-    network = paid.refunded.created["swap"]["source_network"]["name"]
+    network = paid_swaps.refunded.created["swap"]["source_network"]["name"]
     assert refund["network"]["name"] == network
-    assert refund["to"].lower() == paid.refunded.refund_address.lower()
+    assert refund["to"].lower() == paid_swaps.refunded.refund_address.lower()
 
 
 @rule("D4", "whitelist")
-def test_the_depository_lists_its_receivers(world: World, paid: Paid) -> None:
+def test_the_depository_lists_its_receivers(world: World, paid_swaps: PaidSwaps) -> None:
     world.needs_depository()
     swap = world.swap["swap"]
     [action] = world.swap["deposit_actions"]
@@ -174,8 +179,8 @@ def test_the_depository_lists_its_receivers(world: World, paid: Paid) -> None:
 
 
 @rule("4.1", "by-hash")
-def test_a_swap_is_found_by_its_transactions(world: World, paid: Paid) -> None:
-    journey = paid.by_depository
+def test_a_swap_is_found_by_its_transactions(world: World, paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.by_depository
 
     for transaction_hash in _hashes(journey.last):
         digits = transaction_hash.removeprefix("0x")
@@ -193,8 +198,8 @@ def _hashes(prepared: Mapping[str, Any]) -> list[str]:
 
 
 @rule("D2", "transaction-status")
-def test_a_transactions_status_is_returned(world: World, paid: Paid) -> None:
-    journey = paid.by_depository
+def test_a_transactions_status_is_returned(world: World, paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.by_depository
     network = journey.created["swap"]["source_network"]["name"]
     answer = world.target.get(
         "/api/v2/transaction_status",
@@ -210,8 +215,10 @@ def test_a_transactions_status_is_returned(world: World, paid: Paid) -> None:
 
 @rule("D2", "transaction-reverted")
 @rule("D2", "transaction-unmatched")
-def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, paid: Paid) -> None:
-    journey = paid.by_depository
+def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(
+    world: World, paid_swaps: PaidSwaps
+) -> None:
+    journey = paid_swaps.by_depository
     network = journey.created["swap"]["source_network"]["name"]
     wallet = Wallets(world.target.settings.stack).on(network)
     [action] = journey.created["deposit_actions"]
@@ -236,8 +243,8 @@ def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, pa
 
 
 @rule("D2", "ledger")
-def test_bookings_of_a_swap_are_shown_and_balanced(world: World, paid: Paid) -> None:
-    path = f"/api/v2/swaps/{paid.by_depository.id}/ledger"
+def test_bookings_of_a_swap_are_shown_and_balanced(world: World, paid_swaps: PaidSwaps) -> None:
+    path = f"/api/v2/swaps/{paid_swaps.by_depository.id}/ledger"
     booked = world.target.get(path, "[LedgerTransaction]")
 
     assert booked
@@ -251,8 +258,8 @@ def test_bookings_of_a_swap_are_shown_and_balanced(world: World, paid: Paid) -> 
 
 
 @rule("D2", "events")
-def test_events_are_sent_in_order(world: World, paid: Paid) -> None:
-    path = f"/api/v2/swaps/{paid.by_depository.id}/events"
+def test_events_are_sent_in_order(world: World, paid_swaps: PaidSwaps) -> None:
+    path = f"/api/v2/swaps/{paid_swaps.by_depository.id}/events"
     sequences = [one["sequence"] for one in world.target.get(path, "[SwapEvent]")]
 
     assert len(sequences) >= len(COMPLETED)
@@ -260,8 +267,8 @@ def test_events_are_sent_in_order(world: World, paid: Paid) -> None:
 
 
 @rule("6.2", "deposited")
-def test_a_deposit_emits_its_event(world: World, paid: Paid) -> None:
-    journey = paid.by_depository
+def test_a_deposit_emits_its_event(world: World, paid_swaps: PaidSwaps) -> None:
+    journey = paid_swaps.by_depository
     [action] = journey.created["deposit_actions"]
     chain = Chain.of(journey.created["swap"]["source_network"])
     logs = chain.receipt(journey.deposit)["logs"]
@@ -278,12 +285,12 @@ def test_a_deposit_emits_its_event(world: World, paid: Paid) -> None:
 
 
 @rule("6.2", "not-whitelisted")
-def test_a_deposit_for_another_receiver_reverts(world: World, paid: Paid) -> None:
+def test_a_deposit_for_another_receiver_reverts(world: World, paid_swaps: PaidSwaps) -> None:
     world.needs_depository()
     swap = world.swap["swap"]
     [action] = world.swap["deposit_actions"]
     call = {
-        "from": paid.refunded.transaction("input")["from"],  # an account with enough coins
+        "from": paid_swaps.refunded.transaction("input")["from"],  # an account with enough coins
         "to": action["to_address"],
         "value": hex(int(action["amount_in_base_units"])),
         "data": action["call_data"][:74] + f"{new_address()[2:]:0>64}",
@@ -294,7 +301,9 @@ def test_a_deposit_for_another_receiver_reverts(world: World, paid: Paid) -> Non
 
 
 @rule("7", "no-approval")
-def test_a_token_that_is_not_approved_cannot_be_deposited(world: World, paid: Paid) -> None:
+def test_a_token_that_is_not_approved_cannot_be_deposited(
+    world: World, paid_swaps: PaidSwaps
+) -> None:
     world.needs_depository()
     swap = world.token_swap["swap"]
     [action] = world.token_swap["deposit_actions"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.signing import RequirementMissing
-from tests.conformance.world import Route, World, truncated
+from tests.conformance.world import Route, World, truncate
 
 rule = pytest.mark.rule
 ROUNDING = 1e-6
@@ -69,7 +69,7 @@ def test_amounts_at_the_limits_are_quoted(world: World, limit: str) -> None:
     limits = world.limits(route)
 
     assert 0 < limits["min_amount"] < limits["max_amount"]
-    quote = quoted(world, route, truncated(Decimal(str(limits[limit])), route.source))
+    quote = quoted(world, route, truncate(Decimal(str(limits[limit])), route.source))
     assert quote["quote"]["requested_amount"] == limits[limit]
 
 
@@ -207,7 +207,7 @@ def test_too_low_inventory_is_distinguished_from_an_exceeded_limit(world: World)
         limits = world.target.ask("GET", "/api/v2/limits", params=route.query)
         if limits.status != 200:
             continue
-        above = truncated(Decimal(str(limits.data["max_amount"])) * 2, route.source)
+        above = truncate(Decimal(str(limits.data["max_amount"])) * 2, route.source)
         query = {**route.query, "amount": above}
         answer = world.target.ask("GET", "/api/v2/quote", params=query)
         if answer.error["code"] == "INSUFFICIENT_LIQUIDITY":

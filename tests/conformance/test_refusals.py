@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.everything import UNKNOWN_HASH
 from tests.conformance.tables import Refusal, codes, refusals
-from tests.conformance.world import Route, UnusedKey, World, new_address, truncated
+from tests.conformance.world import Route, UnusedKey, World, new_address, truncate
 
 ROWS = [
     pytest.param(row, id=row.situation, marks=pytest.mark.rule(row.section, row.situation))
@@ -119,7 +119,7 @@ class _Values(dict[str, str]):
     def _amount(self, limit: str, times: str) -> str:
         route = self._world.native_route
         limits = self._world.limits(route, **_depository(self._world))
-        return truncated(Decimal(str(limits[limit])) * Decimal(times), route.source)
+        return truncate(Decimal(str(limits[limit])) * Decimal(times), route.source)
 
 
 def _query(route: Route) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.paid import Journey, Paid
+from tests.conformance.paid import Journey, PaidSwaps
 from tests.conformance.receiver import REDIRECT, Delivery, Receiver
 from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import enums, fields_of
@@ -24,17 +24,17 @@ STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 
 
 @pytest.fixture
-def journey(paid: Paid, receiver: Receiver) -> Journey:
-    journey = paid.by_depository
+def journey(paid_swaps: PaidSwaps, receiver: Receiver) -> Journey:
+    journey = paid_swaps.by_depository
     receiver.about(journey.id, "completed")
     return journey
 
 
 @pytest.fixture
-def reported_swap(world: World, paid: Paid, receiver: Receiver) -> Mapping[str, Any]:
+def reported_swap(world: World, paid_swaps: PaidSwaps, receiver: Receiver) -> Mapping[str, Any]:
     """Return a swap with webhooks: a paid one, or a pending one where none can be paid."""
     try:
-        journey = paid.by_depository
+        journey = paid_swaps.by_depository
     except RequirementMissing:
         receiver.about(world.swap["swap"]["id"], "user_transfer_pending")
         return dict(world.swap["swap"])

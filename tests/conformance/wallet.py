@@ -93,7 +93,7 @@ class Wallet:
             "data": data,
         }
         if to is not None:
-            transaction["to"] = _checksummed(to)
+            transaction["to"] = _to_checksum(to)
         signed = self._account.sign_transaction(transaction)
         raw = "0x" + bytes(signed.raw_transaction).hex()
         return str(call("eth_sendRawTransaction", raw))
@@ -122,7 +122,7 @@ class Wallets:
         return Wallet(Chain(described["rpc_urls"][0]), described["users"][number]["private_key"])
 
 
-def _checksummed(address: str) -> str:
+def _to_checksum(address: str) -> str:
     from eth_utils import to_checksum_address  # noqa: PLC0415  comes with eth-account
 
     return str(to_checksum_address(address))

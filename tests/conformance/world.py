@@ -124,7 +124,7 @@ class World:
         limits = self.limits(route, **query)
         least, most = (Decimal(str(limits[name])) for name in ("min_amount", "max_amount"))
         wanted = min(least * TIMES_MINIMUM, (least + most) / 2)
-        return truncated(wanted, route.source)
+        return truncate(wanted, route.source)
 
     def order(self, route: Route | None = None, **more: Any) -> dict[str, Any]:
         """Return the body of a creation; by default it is funded through the Depository."""
@@ -325,6 +325,6 @@ def new_address() -> str:
     return f"0x{secrets.token_hex(20)}"
 
 
-def truncated(amount: Decimal, token: Mapping[str, Any]) -> str:
+def truncate(amount: Decimal, token: Mapping[str, Any]) -> str:
     unit = Decimal(1).scaleb(-int(token["precision"]))
     return format(amount.quantize(unit, ROUND_DOWN), "f")

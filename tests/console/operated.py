@@ -255,7 +255,7 @@ async def only_settler(
 
 
 @contextmanager
-def operated(database: Database, folder: Path) -> Iterator[Services]:
+def serve_operators(database: Database, folder: Path) -> Iterator[Services]:
     """Serve what operators ask. No node, broker or price answers: what is at stake has no price."""
     make_views(database.superuser_url, {SOURCE: 1, DESTINATION: 1})
     catalogue_file = folder / "catalogue.json"
@@ -370,10 +370,10 @@ class Browser:
         self, path: str, fields: Mapping[str, str], *, page: str | None = None
     ) -> httpx.Response:
         """Send a form with the token that its page gives."""
-        hidden = await self.hidden(page or path)
+        hidden = await self.hidden_fields(page or path)
         return await self.client.post(path, data={**hidden, **fields})
 
-    async def hidden(self, page: str) -> dict[str, str]:
+    async def hidden_fields(self, page: str) -> dict[str, str]:
         """Return what the first form of a page carries unseen."""
         shown = (await self.client.get(page)).text
         return {name: found[1] for name, field in HIDDEN.items() if (found := field.search(shown))}

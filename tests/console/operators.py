@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.browser import Page, opened
+from tests.support.browser import Page, open_page
 from tests.support.screens import show
 from tests.support.walks import LOADED
 
@@ -93,7 +93,9 @@ async def two_browsers(
     async with AsyncExitStack() as browsers:
         made = []
         for name in ("ann", "ben"):
-            page = await browsers.enter_async_context(opened(program, folder / name, "about:blank"))
+            page = await browsers.enter_async_context(
+                open_page(program, folder / name, "about:blank")
+            )
             made.append(Operators(page, url, cookies))
             await made[-1].become(name)
         yield made

@@ -21,7 +21,7 @@ from tests.console.operated import (
     Browser,
     Console,
     Services,
-    operated,
+    serve_operators,
 )
 from tests.plugins.postgres import Database
 
@@ -50,7 +50,7 @@ PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
 
 @pytest.fixture(scope="module")
 def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    with operated(database, tmp_path_factory.mktemp("services")) as made:
+    with serve_operators(database, tmp_path_factory.mktemp("services")) as made:
         asyncio.run(made.seed())
         yield made
 
@@ -243,7 +243,7 @@ class TestOrders:
         browser = await console.sign_in_as("ann")
         reason = f"the form is sent twice, {uuid4()}"
         fields = {"addresses": BAD, "network": "", "reason": reason}
-        form = {**fields, **await browser.hidden("/blocked")}
+        form = {**fields, **await browser.hidden_fields("/blocked")}
 
         twice = await asyncio.gather(
             *(browser.client.post("/blocked/add", data=form) for _ in "12")
@@ -267,10 +267,10 @@ class TestOrders:
             "addresses": BAD,
             "network": "",
             "reason": "a typo",
-            **await browser.hidden("/blocked"),
+            **await browser.hidden_fields("/blocked"),
         }
         order = (await browser.client.post("/blocked/add", data=form)).headers["location"]
-        earlier = await browser.hidden(order)
+        earlier = await browser.hidden_fields(order)
         corrected = {**form, "addresses": OWNER}
         assert (await browser.client.post("/blocked/add", data=corrected)).is_redirect
 
@@ -282,7 +282,7 @@ class TestOrders:
 
     async def test_form_without_its_id_is_refused(self, console: Console) -> None:
         browser = await console.sign_in_as("ann")
-        hidden = await browser.hidden("/stops")
+        hidden = await browser.hidden_fields("/stops")
         fields = {"network": "*", "reason": "no", "form_token": hidden["form_token"]}
 
         answer = await browser.client.post("/stops/add", data=fields)

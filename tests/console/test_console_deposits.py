@@ -25,8 +25,8 @@ DEPOSIT: Final = re.compile(r'href="(/deposits/[0-9a-f-]{36})"')
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         yield world
 
 

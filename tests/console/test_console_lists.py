@@ -126,8 +126,8 @@ LISTS: Final = (
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         await world.confirmed_swaps(1)
         async with world.engine.begin() as connection:
             for statement in COPIES.split(";"):

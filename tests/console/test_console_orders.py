@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.console.operated import BAD, OWNER, Console, Services, operated
+from tests.console.operated import BAD, OWNER, Console, Services, serve_operators
 from tests.console.operators import Operators
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database
-from tests.support.browser import opened
+from tests.support.browser import open_page
 from tests.support.screens import AXE
 from tests.support.walks import form_routes
 
@@ -245,7 +245,7 @@ ORDERS: Final = (
 
 @pytest.fixture(scope="module")
 def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    with operated(database, tmp_path_factory.mktemp("services")) as made:
+    with serve_operators(database, tmp_path_factory.mktemp("services")) as made:
         yield made
 
 
@@ -261,7 +261,7 @@ def path_of(route: str) -> str:
 
 async def test_forms_without_the_form_token_of_the_session_are_refused(console: Console) -> None:
     ann, ben = await console.sign_in_as("ann"), await console.sign_in_as("ben")
-    stolen, accepted = (await ben.hidden("/sessions"))["form_token"], []
+    stolen, accepted = (await ben.hidden_fields("/sessions"))["form_token"], []
     routes = form_routes(console.parts.site.routes)
     for route in routes:
         for fields in ({}, {"form_token": ""}, {"form_token": stolen}):
@@ -284,7 +284,7 @@ async def test_forms_without_the_form_token_of_the_session_are_refused(console: 
 
 async def test_orders_of_a_viewer_are_refused(console: Console, services: Services) -> None:
     vic, before = await console.sign_in_as("vic"), services.call("vic", "/audit")["orders"]
-    hidden = await vic.hidden("/sessions")
+    hidden = await vic.hidden_fields("/sessions")
     accepted = []
     for route in form_routes(console.parts.site.routes) - OWN_FORMS - {"/sign-in"}:
         answer = await vic.client.post(path_of(route), data={"reason": "as agreed", **hidden})
@@ -326,7 +326,7 @@ async def test_each_order_is_given_by_its_form_and_carried_out(
     failed = []
     async with (
         served(services) as (url, cookies),
-        opened(BROWSER, tmp_path, "about:blank") as page,
+        open_page(BROWSER, tmp_path, "about:blank") as page,
     ):
         operators = Operators(page, url, cookies)
         for number, order in enumerate(ORDERS):

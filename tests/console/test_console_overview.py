@@ -16,7 +16,7 @@ from starlette.routing import Route
 from swap_dashboard.console.ports import ServiceName
 from tests.console.operated import ADDRESS, UNAVAILABLE_URL, Browser, Console, Services
 from tests.plugins.postgres import Database
-from tests.support.serving import served
+from tests.support.serving import serve
 
 pytestmark = pytest.mark.connected
 DOLLARS: Final = re.compile(r"\$[0-9.,]+")
@@ -101,7 +101,7 @@ async def test_overview_names_a_refusal_once(database: Database) -> None:
             (ServiceName.CHAIN_WATCHER, answer),
         ):
             site = Starlette(routes=[Route("/{path:path}", handler)])
-            urls[service] = await running.enter_async_context(served(site))
+            urls[service] = await running.enter_async_context(serve(site))
         console = Console(Services(database, urls), public_url=ADDRESS)
         running.push_async_callback(console.http.close)
         page = (await (await console.sign_in_as("ann")).get("/")).text
@@ -185,7 +185,7 @@ async def beside_settler(database: Database, answers: Mapping[str, Any]) -> Asyn
         return JSONResponse(answers[request.url.path])
 
     # Other routes are not found, and the answer is no JSON.
-    async with served(Starlette(routes=[Route(path, answer) for path in answers])) as url:
+    async with serve(Starlette(routes=[Route(path, answer) for path in answers])) as url:
         urls = {**dict.fromkeys(ServiceName, UNAVAILABLE_URL), ServiceName.SETTLER: url}
         console = Console(Services(database, urls), public_url=ADDRESS)
         try:

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.connected
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         yield world
         await watching(world)()  # the next test begins with a database that is known
         async with world.engine.begin() as connection:

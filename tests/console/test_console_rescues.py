@@ -28,7 +28,7 @@ from tests.console.operators import two_browsers
 from tests.console.screens import AFTER_APPROVAL, AFTER_ORDER, RESCUES
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database
-from tests.support.browser import opened
+from tests.support.browser import open_page
 from tests.support.screens import AXE, NARROW, WIDE, look, show
 from tests.support.walks import Walk
 
@@ -221,7 +221,7 @@ async def test_rescue_screens_pass_the_screen_checks(
     }
     async with (
         served(services) as (url, cookies),
-        opened(BROWSER, tmp_path, "about:blank") as page,
+        open_page(BROWSER, tmp_path, "about:blank") as page,
     ):
         walk = Walk(page, url, visitors=cookies, ids={"": ids}, may_cut_tables=True)
         await walk.over(RESCUES)

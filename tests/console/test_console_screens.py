@@ -17,13 +17,13 @@ from services.settler.tests.lane_harness import SOURCE
 from swap_domain.catalogue import NATIVE
 from swap_runtime.http.asgi import AsgiServer
 from tests.console.guide import GUIDE, NO_GUIDE, save_picture
-from tests.console.operated import BAD, HOSTILE, TOKENS, Console, Services, operated
+from tests.console.operated import BAD, HOSTILE, TOKENS, Console, Services, serve_operators
 from tests.console.screens import LISTS, NOT_PAGES, SCREENS, SIGNED_OUT, SINGLE
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.screens import AXE, LOOKS, WIDE, look, picture, show, violations
-from tests.support.walks import CUT, Walk, is_status, unwalked
+from tests.support.walks import CUT, Walk, find_unwalked, is_status
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the console (.ci/run installs one)"
@@ -69,7 +69,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    with operated(database, tmp_path_factory.mktemp("services")) as made:
+    with serve_operators(database, tmp_path_factory.mktemp("services")) as made:
         yield made
 
 
@@ -139,7 +139,7 @@ async def press(page: Page, selector: str) -> None:
 
 async def test_every_console_page_has_a_screen(services: Services) -> None:
     console = Console(services, public_url="http://console.test")
-    assert unwalked(console.parts.site.routes, SCREENS, NOT_PAGES) == set()
+    assert find_unwalked(console.parts.site.routes, SCREENS, NOT_PAGES) == set()
     await console.http.close()
 
 
@@ -155,7 +155,7 @@ def test_every_entry_of_the_menu_has_a_picture_in_the_guide() -> None:
 @pytest.mark.slow
 async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, site.url, visitors=site.visitors, ids={"": site.ids}, may_cut_tables=True)
         await walk.over((*SIGNED_OUT, *LISTS, *SINGLE))
         title = await page.value("document.title")
@@ -169,7 +169,7 @@ async def test_console_screens_pass_the_screen_checks(site: Site, tmp_path: Path
 @pytest.mark.skipif(not GUIDE, reason=NO_GUIDE)
 async def test_other_pages_have_pictures(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
+    async with open_page(BROWSER, tmp_path, site.url + "/sign-in") as page:
         await look(page, "light", WIDE)
         await page.until("!!document.querySelector('input[name=token]')")
         await save_picture(page, "sign-in", at_least=720)
@@ -183,7 +183,7 @@ async def test_other_pages_have_pictures(site: Site, tmp_path: Path) -> None:
 
 async def test_balances_with_long_amounts_fit_the_screen(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
+    async with open_page(BROWSER, tmp_path, site.url + "/sign-in") as page:
         await sign_in(page, "ann")
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/balances")
@@ -197,7 +197,7 @@ async def test_balances_with_long_amounts_fit_the_screen(site: Site, tmp_path: P
 async def test_order_is_given_by_keyboard_and_sent_once(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     before = len(site.services.call("vic", "/audit")["orders"])
-    async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
+    async with open_page(BROWSER, tmp_path, site.url + "/sign-in") as page:
         await sign_in(page, "ann")
         await show(page, f"{site.url}/parked/settler/{site.ids['parked']}")
         await page.value("document.querySelector('.order-form [name=reason]').focus(); 1")

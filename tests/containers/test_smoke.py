@@ -103,10 +103,10 @@ def test_every_service_migrates_its_schema(database: Database) -> None:
 
 
 async def test_a_message_goes_through_outbox_kafka_and_inbox(
-    migrated: Callable[[str], str], broker: Broker
+    migrate_schema: Callable[[str], str], broker: Broker
 ) -> None:
-    api = a_service("api", migrated("api"), broker.settings)
-    settler = a_service("settler", migrated("settler"), broker.settings)
+    api = a_service("api", migrate_schema("api"), broker.settings)
+    settler = a_service("settler", migrate_schema("settler"), broker.settings)
     remember = Remember(settler.engine)
     consume(
         settler.subscriptions,

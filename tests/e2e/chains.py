@@ -67,7 +67,7 @@ class Chain:
         return str(await self.call("eth_getRawTransactionByHash", transaction_hash))
 
     @asynccontextmanager
-    async def stopped(self) -> AsyncIterator[None]:
+    async def stop_mining(self) -> AsyncIterator[None]:
         """Stop automatic blocks; blocks are made only on request."""
         with self.interval_mining_only():
             await self.call("evm_setIntervalMining", 0)

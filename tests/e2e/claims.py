@@ -21,7 +21,7 @@ async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
     return claim
 
 
-async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
+async def deposits_in_suspense(stack: Stack) -> list[Mapping[str, Any]]:
     """Return deposits that belong to no swap yet."""
     answer = await stack.admin("settler", "/claimable")
     return [row for row in answer["claimable"] if row["kind"] == "suspense"]

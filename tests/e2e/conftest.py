@@ -17,7 +17,7 @@ from tests.plugins.stack import Stack, stack, stacks
 # A test may have to start the stack, and the first one of a module runs the swaps of all others.
 TIMEOUT_SECONDS = 400
 
-__all__ = ["checked", "idle_after_test", "outside", "stack", "stacks"]
+__all__ = ["check_after_module", "idle_after_test", "outside", "stack", "stacks"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,7 +47,7 @@ def idle_after_test(stack: Stack) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def checked(stack: Stack) -> Iterator[None]:
+def check_after_module(stack: Stack) -> Iterator[None]:
     """Check after a module that invariants hold, no swap is stuck, and chains and ledger agree."""
     yield
     run_unless_broken(stack, check)

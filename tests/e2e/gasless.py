@@ -18,7 +18,7 @@ def sign(user: User, typed_data: Mapping[str, Any]) -> str:
     return str(signed.signature.to_0x_hex())
 
 
-async def offered(outside: Outside, network: str, symbol: str) -> Mapping[str, Any]:
+async def offered_token(outside: Outside, network: str, symbol: str) -> Mapping[str, Any]:
     """Return a token after the service has checked on the chain that it supports signatures."""
 
     async def looked_up() -> Mapping[str, Any] | None:
@@ -69,7 +69,7 @@ async def gasless_swap(
     outside: Outside, route: Route, *, user: int = 0, recipient: str | None = None, **more: object
 ) -> FinishedSwap:
     """Create a swap, sign its typed data, and follow it to its end."""
-    await offered(outside, route.source_network, route.source_token)
+    await offered_token(outside, route.source_network, route.source_token)
     signer, to = outside.user(route.source_network, user), recipient or new_address()
     options = {"use_depository": False, "use_gasless": True, **more}
     prepared = await outside.partner().create(route, to, **options)

@@ -103,7 +103,7 @@ async def wait_until_idle(stack: Mapping[str, Any]) -> None:
 
         async def is_idle() -> bool:
             nonlocal left
-            left = await _left(connection, heads)
+            left = await _remaining_work(connection, heads)
             if left or heads:
                 return not left
             # Blocks up to now must be watched too, and cause no more work.
@@ -118,7 +118,7 @@ async def wait_until_idle(stack: Mapping[str, Any]) -> None:
         assert not parked, f"parked: {parked}"
 
 
-async def _left(
+async def _remaining_work(
     connection: psycopg.AsyncConnection[Any], heads: Mapping[str, int]
 ) -> Mapping[str, int]:
     watched = {network: int(number) for network, number in await _rows(connection, PROGRESS)}

@@ -21,7 +21,7 @@ CHAIN_UNKNOWN: Final = 4902
 REJECTED: Final = 4001
 
 
-class Declined(Exception):
+class WalletDeclined(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(f"the wallet declines ({code})")
         self.code = code
@@ -57,9 +57,9 @@ class InjectedWallet:
         try:
             if call["method"] in self._declines:
                 self._declines.remove(call["method"])
-                raise Declined(REJECTED)
+                raise WalletDeclined(REJECTED)
             return await self._result(call["method"], call["params"]), None
-        except Declined as error:
+        except WalletDeclined as error:
             return None, {"code": error.code, "message": str(error)}
 
     async def _result(self, method: str, params: Sequence[Any]) -> Any:
@@ -69,7 +69,7 @@ class InjectedWallet:
             case "eth_chainId":
                 return hex(self._chain_id)
             case "wallet_switchEthereumChain":
-                raise Declined(CHAIN_UNKNOWN)
+                raise WalletDeclined(CHAIN_UNKNOWN)
             case "wallet_addEthereumChain":
                 self._chain_id = int(params[0]["chainId"], 16)
                 return None

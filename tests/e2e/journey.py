@@ -23,7 +23,7 @@ def run_journey(stack: Stack, route: Route, **more: Any) -> FinishedSwap:
     async def there() -> FinishedSwap:
         async with Outside(stack.description) as outside:
             done = await outside.swap(route, **more)
-            await deliveries_upto(stack.received(), done.id, STATUSES)
+            await deliveries_upto(stack.received_file(), done.id, STATUSES)
             return replace(done, seen=[*done.seen[:-1], await outside.with_hashes(done.id)])
 
     return asyncio.run(there())
@@ -99,7 +99,7 @@ class CompletedJourney:
             assert found["deposit_actions"] == []
 
     def _deliveries(self, stack: Stack, done: FinishedSwap) -> list[Delivery]:
-        return asyncio.run(deliveries_upto(stack.received(), done.id, STATUSES))
+        return asyncio.run(deliveries_upto(stack.received_file(), done.id, STATUSES))
 
 
 def _secret(stack: Stack) -> str:

@@ -94,7 +94,7 @@ class Swap:
 
 
 @dataclass
-class Seen:
+class ChainSums:
     """The sums of the chains."""
 
     deposited: Counter[tuple[int, Asset]] = field(default_factory=Counter)  # by sequence number
@@ -107,7 +107,7 @@ class Seen:
 
 async def differences(stack: Mapping[str, Any]) -> list[str]:
     """Return every difference between the chains and the ledger; empty if all is correct."""
-    seen = Seen()
+    seen = ChainSums()
     async with await psycopg.AsyncConnection.connect(
         stack["postgres"]["auditor_url"], autocommit=True
     ) as connection:
@@ -122,7 +122,7 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
         booked = await (await connection.execute(CUSTODY)).fetchall()
         fees = await (await connection.execute(FEES)).fetchall()
         held = await (await connection.execute(HELD)).fetchall()
-    gained, left = _booked(booked)
+    gained, left = _booked_sums(booked)
     return [
         *_of_swaps(seen, swaps, gained, left),
         *_of_fees(seen, fees),
@@ -141,7 +141,7 @@ async def _swaps(connection: psycopg.AsyncConnection[Any]) -> Sequence[Swap]:
 
 async def payments_of(stack: Mapping[str, Any], *swap_ids: str) -> list[int]:
     """Return the number of Paid logs on the chains for the payout of each swap."""
-    seen = Seen()
+    seen = ChainSums()
     for network in stack["networks"]:
         await _read(network, seen)
     return [seen.payments[intent_of(UUID(swap_id))] for swap_id in swap_ids]
@@ -160,14 +160,16 @@ def _intents_of(swap: Swap) -> Iterator[tuple[int, ...]]:
         yield (claim_of(swap.id, "main", asset),)
 
 
-async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[int] = ()) -> None:
+async def _read(
+    network: Mapping[str, Any], seen: ChainSums, with_address: Sequence[int] = ()
+) -> None:
     provider = AsyncHTTPProvider(network["rpc_urls"][0], exception_retry_configuration=None)
     chain = AsyncWeb3(provider)
     try:
         # Logs and balances are read at one block while the chain is stopped. A development chain is
         # slow to
         # return the state of an older block.
-        async with Chain(network["rpc_urls"][0]).stopped():
+        async with Chain(network["rpc_urls"][0]).stop_mining():
             await _read_all(chain, network, seen, with_address)
     finally:
         await provider.disconnect()
@@ -176,7 +178,7 @@ async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[i
 async def _read_all(
     chain: AsyncWeb3[AsyncHTTPProvider],
     network: Mapping[str, Any],
-    seen: Seen,
+    seen: ChainSums,
     with_address: Sequence[int],
 ) -> None:
     treasury = to_checksum_address(network["contracts"]["treasury"])
@@ -199,7 +201,7 @@ async def _read_all(
         seen.balances[network["name"], token] = int.from_bytes(answer, "big")
 
 
-def _take(network: str, treasury: str, log: LogReceipt, seen: Seen) -> None:
+def _take(network: str, treasury: str, log: LogReceipt, seen: ChainSums) -> None:
     topics, data = [bytes(topic) for topic in log["topics"]], bytes(log["data"])
     match topics[0]:
         case kind if kind == DEPOSITED:
@@ -230,7 +232,7 @@ def _transfer(network: str, token: str, log: LogReceipt, amount: int) -> Transfe
 
 async def _take_attached(
     stack: Mapping[str, Any],
-    seen: Seen,
+    seen: ChainSums,
     swaps: Iterable[Swap],
     attached: Iterable[tuple[Any, ...]],
 ) -> None:
@@ -276,7 +278,7 @@ async def _take_addresses(
     *,
     logs: Sequence[LogReceipt],
     head: int,
-    seen: Seen,
+    seen: ChainSums,
 ) -> None:
     """Add deposits to addresses: tokens by their logs, coins by balances and sweeps."""
     factory = to_checksum_address(network["contracts"]["deposit_address_factory"])
@@ -307,7 +309,7 @@ async def _take_memos(
     network: str,
     treasury: str,
     logs: Sequence[LogReceipt],
-    seen: Seen,
+    seen: ChainSums,
 ) -> None:
     """Add tokens with a memo after the call data of their transfer."""
     came: Counter[tuple[bytes, str, int]] = Counter()
@@ -344,7 +346,7 @@ def _address(topic: bytes) -> str:
     return to_checksum_address(topic[-20:])
 
 
-def _booked(
+def _booked_sums(
     rows: Iterable[tuple[Any, ...]],
 ) -> tuple[Mapping[UUID, Counter[Asset]], Mapping[UUID, Counter[Asset]]]:
     gained: dict[UUID, Counter[Asset]] = defaultdict(Counter)
@@ -358,7 +360,7 @@ def _booked(
 
 
 def _of_swaps(
-    seen: Seen,
+    seen: ChainSums,
     swaps: Iterable[Swap],
     gained: Mapping[UUID, Counter[Asset]],
     left: Mapping[UUID, Counter[Asset]],
@@ -379,7 +381,7 @@ def _of_swaps(
             yield f"{swap.id}: a leg was paid more than once"
 
 
-def _of_fees(seen: Seen, fees: Iterable[tuple[Any, ...]]) -> Iterable[str]:
+def _of_fees(seen: ChainSums, fees: Iterable[tuple[Any, ...]]) -> Iterable[str]:
     for app_id, network, token, earned, owed in fees:
         paid = fee_payments(seen.paid, app_id, (network, token))
         if sum(paid.values()) != int(earned) - int(owed):
@@ -388,7 +390,7 @@ def _of_fees(seen: Seen, fees: Iterable[tuple[Any, ...]]) -> Iterable[str]:
 
 
 def _of_no_swap(
-    seen: Seen,
+    seen: ChainSums,
     swaps: Iterable[Swap],
     unmatched: Iterable[tuple[Any, ...]],
     fees: Iterable[tuple[Any, ...]],
@@ -402,7 +404,7 @@ def _of_no_swap(
     yield from (f"claim {i} was paid more than once" for i in claims if seen.payments[i] > 1)
 
 
-def _of_treasuries(seen: Seen, held: Mapping[Asset, int]) -> Iterable[str]:
+def _of_treasuries(seen: ChainSums, held: Mapping[Asset, int]) -> Iterable[str]:
     went: Counter[Asset] = Counter()
     for (_, asset), amount in seen.paid.items():
         went[asset] += amount

@@ -16,17 +16,19 @@ async def pay(user: User, prepared: Mapping[str, Any], units: int) -> None:
     """Send a different amount by the action, and wait until it is mined."""
     [action] = prepared["deposit_actions"]
     if action["type"] == "manual_transfer":
-        await sent(user, await user.transfer(action, units))
+        await wait_for_receipts(user, await user.transfer(action, units))
     elif action["token"]["contract"] is None:
-        await sent(user, await user.fund(action, value=units))
+        await wait_for_receipts(user, await user.fund(action, value=units))
     elif is_pulled(action):
         async with user.allowing:
-            await sent(user, await user.fund(allowing(action, units), pulling(action, units)))
+            await wait_for_receipts(
+                user, await user.fund(allowing(action, units), pulling(action, units))
+            )
     else:
-        await sent(user, await user.fund(transferring(action, units)))
+        await wait_for_receipts(user, await user.fund(transferring(action, units)))
 
 
-async def sent(user: User, hashes: list[str]) -> None:
+async def wait_for_receipts(user: User, hashes: list[str]) -> None:
     for one in hashes:
         await user.receipt(one)
 

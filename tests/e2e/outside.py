@@ -54,7 +54,7 @@ class Route:
         )
 
 
-class Refused(AssertionError):
+class UnexpectedAnswer(AssertionError):
     """The service returned an unexpected error."""
 
 
@@ -114,14 +114,14 @@ class Partner:
 
     async def get(self, path: str, **query: Any) -> Any:
         """
-        :raises Refused: with the whole answer.
+        :raises UnexpectedAnswer: with the whole answer.
         """
         return await self._data("GET", path, params=query)
 
     async def create(self, route: Route, recipient: str, **more: object) -> Mapping[str, Any]:
         """Create a swap; by default it is funded through the Depository.
 
-        :raises Refused: with the whole answer.
+        :raises UnexpectedAnswer: with the whole answer.
         """
         body = {
             "source_network": route.source_network,
@@ -146,13 +146,13 @@ class Partner:
         if not self._patience:
             return _data_of(await self.ask(method, path, **options))
         answer = await until(
-            lambda: self._tried(method, path, **options),
+            lambda: self._try_request(method, path, **options),
             what=f"{method} {path}",
             within=self._patience,
         )
         return _data_of(answer)
 
-    async def _tried(self, method: str, path: str, **options: Any) -> httpx.Response | None:
+    async def _try_request(self, method: str, path: str, **options: Any) -> httpx.Response | None:
         """Return nothing if a client would retry."""
         try:
             answer = await self.ask(method, path, **options)
@@ -166,7 +166,7 @@ class Partner:
 def _data_of(answer: httpx.Response) -> Any:
     body = answer.json()
     if answer.status_code != httpx.codes.OK or body["error"] is not None:
-        raise Refused(f"{answer.request.method} {answer.request.url}: {answer.text}")
+        raise UnexpectedAnswer(f"{answer.request.method} {answer.request.url}: {answer.text}")
     return body["data"]
 
 
@@ -407,12 +407,12 @@ class Outside:
         may be completed before.
         """
 
-        async def found() -> Mapping[str, Any] | None:
+        async def find_complete() -> Mapping[str, Any] | None:
             answer = await self.partner().read(swap_id)
             hashes = [one["transaction_hash"] for one in answer["swap"]["transactions"]]
             return answer if all(hashes) else None
 
-        return await until(found, what=f"each transaction of {swap_id} has its hash")
+        return await until(find_complete, what=f"each transaction of {swap_id} has its hash")
 
 
 def as_it_is(action: Mapping[str, Any]) -> TxParams:

@@ -27,7 +27,7 @@ from swap_runtime.settings import KafkaSettings
 from swap_stack.sandbox.outcomes import PREFIX
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside, Partner
-from tests.e2e.sandbox_swaps import CASES, LARGE_ROUTE, Case, Played, play
+from tests.e2e.sandbox_swaps import CASES, LARGE_ROUTE, Case, PlayedSwap, play
 from tests.e2e.webhooks import Delivery, deliveries_upto
 
 RECORDING: Final = Path(__file__).with_name("recorded_swaps.json")
@@ -69,7 +69,7 @@ CATALOGUE_OBJECTS: Final = ("network", "token")
 
 async def run_and_record(
     description: Mapping[str, Any], received: Path, partners: Mapping[bool, Partner]
-) -> tuple[Mapping[str, Played | BaseException], Mapping[str, Any]]:
+) -> tuple[Mapping[str, PlayedSwap | BaseException], Mapping[str, Any]]:
     """Run all cases at once; return their results, and the record of those that ended.
 
     :param partners: by whether their swaps have a lifetime of seconds.
@@ -83,12 +83,12 @@ async def run_and_record(
     cases = {
         case.name: await _record(partners[case.is_short_lived], received, case, one)
         for case, one in zip(CASES, played, strict=True)
-        if isinstance(one, Played)
+        if isinstance(one, PlayedSwap)
     }
     return plays, {"cases": cases, "topics": await _record_topics(description)}
 
 
-async def _record(partner: Partner, received: Path, case: Case, played: Played) -> Any:
+async def _record(partner: Partner, received: Path, case: Case, played: PlayedSwap) -> Any:
     """Return the public data of one ended swap."""
     path = f"/swaps/{played.last['id']}"
     events = await partner.get(f"{path}/events")
@@ -176,7 +176,7 @@ def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
         for number, (one, other) in enumerate(zip(before, now, strict=True)):
             yield from differences(one, other, f"{path}/{number}")
     elif before != now and not _are_close(before, now):
-        yield f"{path}: {_shown(before, now)}"
+        yield f"{path}: {_difference(before, now)}"
 
 
 def _are_close(before: Any, now: Any) -> bool:
@@ -189,7 +189,7 @@ def _are_rows(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
 
 
-def _shown(before: Any, now: Any) -> str:
+def _difference(before: Any, now: Any) -> str:
     if isinstance(before, list) and isinstance(now, list):
         gone, new = (
             [each for each in a if each not in b] for a, b in ((before, now), (now, before))

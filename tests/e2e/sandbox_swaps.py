@@ -115,7 +115,7 @@ CASES: Final = (
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedSwap:
     """A swap from its creation to its end, as its partner reads it."""
 
     created: Mapping[str, Any]  # the answer to its creation
@@ -137,7 +137,7 @@ class Played:
         return changes
 
 
-async def play(partner: Partner, case: Case) -> Played:
+async def play(partner: Partner, case: Case) -> PlayedSwap:
     options = dict(case.options or {})
     if case.is_refundable:
         options["refund_address"] = new_address()
@@ -158,5 +158,5 @@ async def play(partner: Partner, case: Case) -> Played:
     except AssertionError as late:
         raise AssertionError(f"{late}: {seen[-1]}") from None
     if not options.get("use_gasless"):
-        return Played(prepared, seen, None)
-    return Played(prepared, seen, (await partner.get(f"/swaps/{swap_id}/authorize"))["status"])
+        return PlayedSwap(prepared, seen, None)
+    return PlayedSwap(prepared, seen, (await partner.get(f"/swaps/{swap_id}/authorize"))["status"])

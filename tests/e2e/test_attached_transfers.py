@@ -11,7 +11,7 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from tests.e2e.claims import suspended
+from tests.e2e.claims import deposits_in_suspense
 from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.e2e.wallets import a_wallet_that_signs, execute, fill
 from tests.plugins.stack import Stack
@@ -49,7 +49,7 @@ async def waiting(outside: Outside, swap_id: str, sent: str) -> Mapping[str, Any
 async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
     stack: Stack, outside: Outside, route: Route
 ) -> None:
-    before = await suspended(stack)
+    before = await deposits_in_suspense(stack)
     prepared = await outside.partner().create(route, new_address(), use_depository=False)
     swap_id = prepared["swap"]["id"]
     sent = await send_without_memo(outside, route, prepared)
@@ -76,14 +76,14 @@ async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
     [came] = [t for t in swap["transactions"] if t["type"] == "input"]
     assert (came["transaction_hash"], came["from"]) == (sent, user.address)
     assert (await waiting(outside, swap_id, sent))["status"] == "attached"
-    assert await suspended(stack) == before
+    assert await deposits_in_suspense(stack) == before
 
 
 async def test_a_wallet_with_code_attaches_what_it_sent_by_its_own_signature(
     stack: Stack, outside: Outside
 ) -> None:
     """The wallet accepts its key's signature (EIP-1271), and no other one."""
-    before = await suspended(stack)
+    before = await deposits_in_suspense(stack)
     prepared = await outside.partner().create(TOKEN, new_address(), use_depository=False)
     swap_id = prepared["swap"]["id"]
     [action] = prepared["deposit_actions"]
@@ -115,4 +115,4 @@ async def test_a_wallet_with_code_attaches_what_it_sent_by_its_own_signature(
     swap = seen[-1]["swap"]
     [came] = [t for t in swap["transactions"] if t["type"] == "input"]
     assert (swap["status"], came["from"]) == ("completed", wallet)
-    assert await suspended(stack) == before
+    assert await deposits_in_suspense(stack) == before

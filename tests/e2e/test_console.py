@@ -16,11 +16,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.e2e.claims import suspended
+from tests.e2e.claims import deposits_in_suspense
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_attached_transfers import send_without_memo
 from tests.plugins.stack import Stack
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.screens import AXE, NARROW, WIDE, guide_image, look, violations
 from tests.support.waiting import until
 
@@ -145,7 +145,7 @@ async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operato
         made = []
         for row in stack.description["operators"]:
             folder = tmp_path / row["name"]
-            page = await browsers.enter_async_context(opened(BROWSER, folder, f"{url}/sign-in"))
+            page = await browsers.enter_async_context(open_page(BROWSER, folder, f"{url}/sign-in"))
             operator = Operator(page, url)
             await operator.sign_in(row["token"])
             made.append(operator)
@@ -208,19 +208,19 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
 
 
 async def receive_without_swap(stack: Stack, outside: Outside) -> int:
-    before = {row["id"] for row in await suspended(stack)}
+    before = {row["id"] for row in await deposits_in_suspense(stack)}
     prepared = await outside.partner().create(COIN, new_address(), use_depository=False)
     await send_without_memo(outside, COIN, prepared)
 
     async def came() -> list[int]:
-        return [row["id"] for row in await suspended(stack) if row["id"] not in before]
+        return [row["id"] for row in await deposits_in_suspense(stack) if row["id"] not in before]
 
     [id] = await until(came, what="money without a swap")
     return int(id)
 
 
 async def is_paid(stack: Stack, id: int) -> bool:
-    return id not in {row["id"] for row in await suspended(stack)}
+    return id not in {row["id"] for row in await deposits_in_suspense(stack)}
 
 
 async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.e2e.test_management import BASE
 from tests.plugins.stack import Stack
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.screens import AXE, LOOKS, NARROW, WIDE, guide_image, look, violations
 
 BROWSER = find_browser()
@@ -140,7 +140,7 @@ async def invitation(stack: Stack) -> str:
 async def partner(stack: Stack, invitation: str, tmp_path: Path) -> AsyncIterator[Partner]:
     assert BROWSER is not None
     url = str(stack.description["dashboard"]["url"])
-    async with opened(BROWSER, tmp_path, f"{url}/join?invitation={invitation}") as page:
+    async with open_page(BROWSER, tmp_path, f"{url}/join?invitation={invitation}") as page:
         yield Partner(page, url)
 
 

@@ -15,7 +15,7 @@ from web3.types import TxParams
 
 from swap_stack.places import ROOT
 from tests.e2e.chains import Chain
-from tests.e2e.claims import claim_of, suspended
+from tests.e2e.claims import claim_of, deposits_in_suspense
 from tests.e2e.journey import CompletedJourney, run_journey
 from tests.e2e.outside import FinishedSwap, Outside, Route, User, call_data, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
@@ -151,7 +151,7 @@ class TestAnAddress:
         user, swap_id = outside.user(TOKEN.source_network), prepared["swap"]["id"]
 
         # Both are seen in one block and become final together, so the sum is the requested amount.
-        async with Chain(outside.networks[TOKEN.source_network]["rpc_urls"][0]).stopped():
+        async with Chain(outside.networks[TOKEN.source_network]["rpc_urls"][0]).stop_mining():
             await user.transfer(action, 100 * 10**6)
             await user.transfer(action, 205 * 10**5)
         seen = await outside.follow(swap_id)
@@ -169,7 +169,7 @@ class TestAnAddress:
     ) -> None:
         prepared = await outside.partner().create(TOKEN, new_address(), **BY_ADDRESS)
         [action] = prepared["deposit_actions"]
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         coin, user = {**action, "token": {"contract": None}}, outside.user(TOKEN.source_network)
         [sent] = await user.transfer(coin, 777)
@@ -178,10 +178,12 @@ class TestAnAddress:
         # A coin is in no log: it is found by the address's balance, and a stack that has not read
         # the balance yet looks idle.
         async def is_suspended() -> bool:
-            return any(row not in before for row in await suspended(stack))
+            return any(row not in before for row in await deposits_in_suspense(stack))
 
         await until(is_suspended, what="the coin booked as claimable")
-        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        [suspended_deposit] = [
+            row for row in await deposits_in_suspense(stack) if row not in before
+        ]
         assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == ("777", None)
         swap = (await outside.partner().read(prepared["swap"]["id"]))["swap"]
         assert (swap["status"], swap["transactions"]) == ("user_transfer_pending", [])
@@ -287,7 +289,7 @@ class TestSweeps:
         assert await is_followed(stack, action["to_address"])
 
         user = outside.user(COIN.source_network)
-        async with chain.stopped():
+        async with chain.stop_mining():
             await user.transfer(action, 10**15)  # a partial deposit, which causes no payout
             await chain.mine()
             await until(lambda: has_inputs(outside, swap_id, 1), what="the part is seen")

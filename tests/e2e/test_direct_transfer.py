@@ -12,7 +12,7 @@ from eth_utils.address import to_checksum_address
 from web3.types import TxParams
 
 from swap_stack.places import ROOT
-from tests.e2e.claims import claim_of, has_no_deposit, suspended
+from tests.e2e.claims import claim_of, deposits_in_suspense, has_no_deposit
 from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import CompletedJourney, run_journey
 from tests.e2e.outside import FinishedSwap, Outside, Route, User, call_data, new_address
@@ -97,13 +97,15 @@ class TestWithoutAMatch:
         self, stack: Stack, outside: Outside, data: str
     ) -> None:
         swap_id, action = await a_swap(outside, COIN)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         await pay(outside.user(COIN.source_network), {**action, "call_data": data})
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        [suspended_deposit] = [
+            row for row in await deposits_in_suspense(stack) if row not in before
+        ]
         assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == (
             action["amount_in_base_units"],
             None,
@@ -113,14 +115,16 @@ class TestWithoutAMatch:
         self, stack: Stack, outside: Outside
     ) -> None:
         swap_id, action = await a_swap(outside, TOKEN)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         plain = call_data("transfer(address,uint256)", *arguments(action))
         await pay(outside.user(TOKEN.source_network), {**action, "call_data": plain})
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        [suspended_deposit] = [
+            row for row in await deposits_in_suspense(stack) if row not in before
+        ]
         assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == (
             str(arguments(action)[1]),
             None,
@@ -133,7 +137,7 @@ class TestWithoutAMatch:
     ) -> None:
         """The swap expects USDC; its memo arrives with a coin, on this network or another."""
         swap_id, action = await a_swap(outside, TOKEN)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
         elsewhere = {
             **action,
             "to_address": outside.networks[network]["contracts"]["treasury"],
@@ -146,7 +150,9 @@ class TestWithoutAMatch:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        [suspended_deposit] = [
+            row for row in await deposits_in_suspense(stack) if row not in before
+        ]
         assert (suspended_deposit["network"], suspended_deposit["base_units"]) == (network, "1205")
 
     @pytest.mark.fault("W16")
@@ -155,7 +161,7 @@ class TestWithoutAMatch:
     ) -> None:
         prepared = await outside.partner().create(TOKEN, new_address(), **DIRECT)
         another_id, _ = await a_swap(outside, TOKEN)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         await outside.fund(prepared, TOKEN)
         seen = await outside.follow(prepared["swap"]["id"])
@@ -163,7 +169,7 @@ class TestWithoutAMatch:
 
         assert seen[-1]["swap"]["status"] == "completed"
         assert await has_no_deposit(outside, another_id)
-        assert await suspended(stack) == before
+        assert await deposits_in_suspense(stack) == before
 
     @pytest.mark.fault("W23")
     async def test_w23_a_second_transfer_is_claimable_on_its_own(
@@ -187,7 +193,7 @@ class TestThroughAContract:
         user = outside.user(route.source_network)
         swap_id, action = await a_swap(outside, route)
         wallet = await a_wallet(user, action)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         sent = await execute(user, wallet, action)
         seen = await outside.follow(swap_id)
@@ -196,7 +202,7 @@ class TestThroughAContract:
         assert swap["status"] == "completed"
         [deposit] = [t for t in swap["transactions"] if t["type"] == "input"]
         assert (deposit["transaction_hash"], deposit["from"]) == (sent, wallet)
-        assert await suspended(stack) == before
+        assert await deposits_in_suspense(stack) == before
 
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
     @pytest.mark.fault("W20")
@@ -206,14 +212,16 @@ class TestThroughAContract:
         user = outside.user(route.source_network)
         swap_id, action = await a_swap(outside, route)
         wallet = await a_wallet(user, action)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         plain = "0x" if route is COIN else action["call_data"][:-64]
         await execute(user, wallet, {**action, "call_data": plain})
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        [suspended_deposit] = [
+            row for row in await deposits_in_suspense(stack) if row not in before
+        ]
         assert suspended_deposit["swap_id"] is None
 
     @pytest.mark.fault("W21")
@@ -222,14 +230,14 @@ class TestThroughAContract:
     ) -> None:
         user = outside.user(TOKEN.source_network)
         swap_id, action = await a_swap(outside, TOKEN)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         wallet = await a_wallet(user, None)
         await execute(user, wallet, {**action, "to_address": new_address()})
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        assert await suspended(stack) == before
+        assert await deposits_in_suspense(stack) == before
 
 
 async def a_swap(outside: Outside, route: Route) -> tuple[str, Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from eth_typing import HexStr
 from eth_utils.crypto import keccak
 
 from swap_stack.places import ROOT
-from tests.e2e.claims import has_no_deposit, suspended
+from tests.e2e.claims import deposits_in_suspense, has_no_deposit
 from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.plugins.stack import Stack
@@ -37,7 +37,7 @@ class TestFalseDepository:
     @pytest.mark.fault("W13")
     async def test_w13_is_credited_to_no_swap(self, stack: Stack, outside: Outside) -> None:
         swap_id, action = await a_swap(outside)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         made = await outside.user(ROUTE.source_network).create(encode_deposited(action))
         await wait_until_idle(stack.description)
@@ -45,14 +45,14 @@ class TestFalseDepository:
         [log] = made["logs"]
         assert log["topics"][0] == DEPOSITED
         assert await has_no_deposit(outside, swap_id)
-        assert await suspended(stack) == before
+        assert await deposits_in_suspense(stack) == before
 
     @pytest.mark.fault("W13")
     async def test_w13_that_pays_the_treasury_credits_no_swap(
         self, stack: Stack, outside: Outside
     ) -> None:
         swap_id, action = await a_swap(outside)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
         user = outside.user(ROUTE.source_network)
         copy = str((await user.create(copied_depository(outside)))["contractAddress"])
 
@@ -61,7 +61,9 @@ class TestFalseDepository:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        [suspended_deposit] = [
+            row for row in await deposits_in_suspense(stack) if row not in before
+        ]
         assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == (
             str(REQUESTED_UNITS),
             None,
@@ -76,7 +78,7 @@ class TestOneDeposit:
         """The token's own log shows the movement too, and would match the other swap."""
         prepared = await outside.partner().create(ROUTE, new_address())
         swap_id, (another_id, _) = prepared["swap"]["id"], await a_swap(outside)
-        before = await suspended(stack)
+        before = await deposits_in_suspense(stack)
 
         sent = await outside.fund(prepared, ROUTE)
         seen = await outside.follow(swap_id)
@@ -87,7 +89,7 @@ class TestOneDeposit:
         inputs = [t["transaction_hash"] for t in swap["transactions"] if t["type"] == "input"]
         assert inputs == sent[-1:]
         assert await has_no_deposit(outside, another_id)
-        assert await suspended(stack) == before
+        assert await deposits_in_suspense(stack) == before
 
 
 async def a_swap(outside: Outside) -> tuple[str, Mapping[str, Any]]:

@@ -17,9 +17,9 @@ from eth_abi.abi import encode
 from eth_typing import HexStr
 
 from swap_stack.places import ROOT
-from tests.e2e.claims import has_no_deposit, suspended
+from tests.e2e.claims import deposits_in_suspense, has_no_deposit
 from tests.e2e.idle_stack import wait_until_idle
-from tests.e2e.other_amounts import MEMO_DIGITS, allowing, pulling, sent
+from tests.e2e.other_amounts import MEMO_DIGITS, allowing, pulling, wait_for_receipts
 from tests.e2e.outside import Outside, Route, User, call_data, new_address
 from tests.plugins.stack import Stack
 
@@ -53,7 +53,9 @@ async def transferring(user: User, action: Mapping[str, Any], token: str, units:
     treasury, _ = action["encoded_args"]
     call = call_data("transfer(address,uint256)", treasury, units)
     memo = action["call_data"][-MEMO_DIGITS:]
-    await sent(user, await user.fund({**action, "to_address": token, "call_data": call + memo}))
+    await wait_for_receipts(
+        user, await user.fund({**action, "to_address": token, "call_data": call + memo})
+    )
 
 
 async def through_the_depository(
@@ -61,11 +63,13 @@ async def through_the_depository(
 ) -> None:
     """Deposit another token through the Depository, with the swap's id."""
     first, then = allowing(action, units, token=token), pulling(action, units, token=token)
-    await sent(user, await user.fund(first, then))
+    await wait_for_receipts(user, await user.fund(first, then))
 
 
 async def to_the_address(user: User, action: Mapping[str, Any], token: str, units: int) -> None:
-    await sent(user, await user.transfer({**action, "token": {"contract": token}}, units))
+    await wait_for_receipts(
+        user, await user.transfer({**action, "token": {"contract": token}}, units)
+    )
 
 
 PAY: Final[Mapping[str, Callable[[User, Mapping[str, Any], str, int], Awaitable[None]]]] = {
@@ -116,7 +120,9 @@ async def test_w22_foreign_token_is_not_credited_and_booked_in_suspense_if_liste
     units = CASES[token, method]
 
     assert await has_no_deposit(outside, swaps[token, method])
-    suspended_deposits = [row for row in await suspended(stack) if row["base_units"] == str(units)]
+    suspended_deposits = [
+        row for row in await deposits_in_suspense(stack) if row["base_units"] == str(units)
+    ]
     # A token outside the catalogue has no account.
     assert [row["swap_id"] for row in suspended_deposits] == ([None] if token == TOKENS[0] else [])
 

@@ -35,7 +35,7 @@ def done(stack: Stack, request: pytest.FixtureRequest) -> FinishedSwap:
     async def there() -> FinishedSwap:
         async with Outside(stack.description) as outside:
             done = await gasless_swap(outside, route)
-            await deliveries_upto(stack.received(), done.id, STATUSES)
+            await deliveries_upto(stack.received_file(), done.id, STATUSES)
             return done
 
     return asyncio.run(there())
@@ -237,7 +237,7 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
         return any(t["type"] == "input" for t in swap["transactions"])
 
     # Automatic blocks are off, so the deposit's block is the last one and not final.
-    async with chain.stopped():
+    async with chain.stop_mining():
         assert (await authorize(outside, swap_id, user, signature))["error"] is None
         block = await until(is_mined, what="the deposit is mined")
         await until(is_seen, what="the deposit is seen")
@@ -254,7 +254,7 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
 
 async def a_swap(outside: Outside, route: Route, *, user: int = 0) -> tuple[str, User]:
     """Create a gasless swap; return its id and its signer."""
-    await gasless.offered(outside, route.source_network, route.source_token)
+    await gasless.offered_token(outside, route.source_network, route.source_token)
     prepared = await outside.partner().create(
         route, new_address(), use_depository=False, use_gasless=True
     )

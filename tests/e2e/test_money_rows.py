@@ -210,7 +210,7 @@ async def play_all(stack: Stack) -> Mapping[tuple[str, str], Played | BaseExcept
         Outside(stack.description, patience=PATIENCE) as outside,
         httpx.AsyncClient(base_url=gateway) as http,
     ):
-        await gasless.offered(outside, TOKEN.source_network, TOKEN.source_token)
+        await gasless.offered_token(outside, TOKEN.source_network, TOKEN.source_token)
         short_lived = Partner(http, await create_short_lived_key(stack), patience=PATIENCE)
         playing: list[asyncio.Task[Played]] = []
         for row, way in plays:

@@ -124,7 +124,7 @@ class TestLateDeposits:
     ) -> None:
         owner = new_address()
         prepared = await outside.partner().create(TOO_OLD, new_address(), refund_address=owner)
-        async with stack.held("quoter"):
+        async with stack.hold("quoter"):
             swap = await paid_late(stack, outside, prepared)
 
         assert (swap["status"], swap["fail_reason"]) == ("refunded", "swap_route_unavailable")

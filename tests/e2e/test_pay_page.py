@@ -13,7 +13,7 @@ from tests.e2e import gasless
 from tests.e2e.injected_wallet import InjectedWallet
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.waiting import until
 
 BROWSER = find_browser()
@@ -70,13 +70,13 @@ async def test_a_wallet_pays_by_each_method(outside: Outside, tmp_path: Path, me
     assert BROWSER is not None
     route, flags = METHODS[method]
     if method == "gasless":
-        await gasless.offered(outside, route.source_network, route.source_token)
+        await gasless.offered_token(outside, route.source_network, route.source_token)
     recipient = new_address()
     prepared = await outside.partner().create(route, recipient, **flags)
     swap_id = prepared["swap"]["id"]
     url = await link_of(outside, swap_id)
     wallet = InjectedWallet(outside.user(route.source_network, USER))
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await wallet.inject(page)
         await page.send("Page.navigate", url=url)
         await choose_wallet(page)
@@ -106,7 +106,7 @@ async def test_a_refund_goes_to_the_address_that_the_payer_set(
     url = await link_of(outside, swap_id, may_set_refund_address=True)
     user = outside.user(COIN.source_network, USER)
     wallet = InjectedWallet(user, declines=["eth_sendTransaction"])
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await wallet.inject(page)
         await page.send("Page.navigate", url=url)
         await page.until("!!document.querySelector('[name=refund_address]')")

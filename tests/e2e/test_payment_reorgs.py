@@ -50,7 +50,7 @@ class TestAnOutput:
         self, stack: Stack, outside: Outside
     ) -> None:
         chain, partner = Chain.of(stack.description, NETWORK), outside.partner()
-        async with chain.stopped():
+        async with chain.stop_mining():
             prepared = await partner.create(OUT, new_address())
             swap_id = prepared["swap"]["id"]
             await outside.fund(prepared, OUT)
@@ -77,7 +77,7 @@ class TestAnOutput:
         self, stack: Stack, outside: Outside
     ) -> None:
         chain, partner = Chain.of(stack.description, NETWORK), outside.partner()
-        async with chain.stopped():
+        async with chain.stop_mining():
             prepared = await partner.create(OUT, new_address())
             swap_id = prepared["swap"]["id"]
             await outside.fund(prepared, OUT)
@@ -110,7 +110,7 @@ class TestARefund:
             partner = Partner(http, await create_short_lived_key(stack), patience=0)
             # The chain is stopped before the payment, because a payment in an early block would be
             # final here.
-            async with chain.stopped():
+            async with chain.stop_mining():
                 prepared = await partner.create(BACK, new_address(), refund_address=owner)
                 swap_id = prepared["swap"]["id"]
                 await outside.fund(prepared, BACK, value=BELOW_MINIMUM)

@@ -59,7 +59,7 @@ class TestBeforeItIsFinal:
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, ROUTE.source_network)
-        async with chain.stopped():
+        async with chain.stop_mining():
             await approve_unlimited(outside, chain)
             swap_id, sent = await deposit_in_a_block(outside, chain, ROUTE)
             await shows_inputs(outside, swap_id, sent)
@@ -82,7 +82,7 @@ class TestBeforeItIsFinal:
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, ROUTE.source_network)
-        async with chain.stopped():
+        async with chain.stop_mining():
             await approve_unlimited(outside, chain)
             swap_id, sent = await deposit_in_a_block(outside, chain, ROUTE)
             await chain.mine()
@@ -104,7 +104,7 @@ class TestAfterThePayout:
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, AT_ONCE.source_network)
-        async with chain.stopped():
+        async with chain.stop_mining():
             swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
             await outside.follow(swap_id, to=["completed"])
             raw = await chain.raw(sent)

@@ -14,13 +14,13 @@ from swap_stack.catalogue import SLOW_BLOCKS
 from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome
 from tests.e2e.outside import Outside, Partner
 from tests.e2e.recorded_swaps import RECORDING, differences, run_and_record
-from tests.e2e.sandbox_swaps import CASES, Case, Played
+from tests.e2e.sandbox_swaps import CASES, Case, PlayedSwap
 from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.webhooks import deliveries_upto, read_attempts
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
 
-Plays = Mapping[str, Played | BaseException]
+Plays = Mapping[str, PlayedSwap | BaseException]
 # Intended changes since the recording.
 CHANGED = (
     # A native deposit to an address gets its transaction (decision 0054).
@@ -41,7 +41,7 @@ async def play_all(stack: Stack) -> tuple[Plays, Mapping[str, Any]]:
             False: outside.partner("sandbox"),
             True: Partner(http, short_lived, patience=0),
         }
-        return await run_and_record(stack.description, stack.received("sandbox"), partners)
+        return await run_and_record(stack.description, stack.received_file("sandbox"), partners)
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def record(runs_and_record: tuple[Plays, Mapping[str, Any]]) -> Mapping[str, Any
 
 
 @pytest.fixture
-def played(plays: Plays) -> Callable[[str], Played]:
+def played(plays: Plays) -> Callable[[str], PlayedSwap]:
     """Return the result of a case, or raise its error."""
 
-    def of(name: str) -> Played:
+    def of(name: str) -> PlayedSwap:
         one = plays[name]
         if isinstance(one, BaseException):
             raise one
@@ -73,7 +73,7 @@ def played(plays: Plays) -> Callable[[str], Played]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_recipient_makes_its_outcome(played: Callable[[str], Played], case: Case) -> None:
+def test_a_recipient_makes_its_outcome(played: Callable[[str], PlayedSwap], case: Case) -> None:
     swap = played(case.name).last
 
     assert swap["destination_address"] == OUTCOME_DESCRIPTIONS[case.outcome].address
@@ -85,7 +85,7 @@ def test_every_outcome_is_played() -> None:
     assert {case.outcome for case in CASES} == set(Outcome)
 
 
-def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], Played]) -> None:
+def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], PlayedSwap]) -> None:
     confirmations = [one for one in played("slow confirmation").inputs() if one is not None]
 
     assert {most for _, most in confirmations} == {SLOW_BLOCKS}
@@ -93,7 +93,7 @@ def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], Played])
     assert confirmations[-1] == (SLOW_BLOCKS, SLOW_BLOCKS)
 
 
-def test_a_reorged_deposit_disappears_for_a_while(played: Callable[[str], Played]) -> None:
+def test_a_reorged_deposit_disappears_for_a_while(played: Callable[[str], PlayedSwap]) -> None:
     inputs = played("a reorg").inputs()
 
     appeared = next(n for n, one in enumerate(inputs) if one is not None)
@@ -101,11 +101,11 @@ def test_a_reorged_deposit_disappears_for_a_while(played: Callable[[str], Played
 
 
 async def test_a_refused_webhook_is_repeated_unchanged(
-    played: Callable[[str], Played], stack: Stack
+    played: Callable[[str], PlayedSwap], stack: Stack
 ) -> None:
     swap_id = played("a webhook that fails").last["id"]
     statuses = ["user_transfer_pending", "ls_transfer_pending", "completed"]
-    received = stack.received("sandbox")
+    received = stack.received_file("sandbox")
 
     async def all_were_resent() -> bool:
         attempts = read_attempts(received, swap_id)
@@ -120,7 +120,7 @@ async def test_a_refused_webhook_is_repeated_unchanged(
     assert [one.event_type for one in deliveries] == [f"swap.{status}" for status in statuses]
 
 
-def test_a_late_signature_is_expired(played: Callable[[str], Played]) -> None:
+def test_a_late_signature_is_expired(played: Callable[[str], PlayedSwap]) -> None:
     assert played("a signature that came too late").authorization == "Expired"
 
 

@@ -25,16 +25,16 @@ async def a_wallet_that_signs(user: User) -> str:
 
 async def fill(user: User, wallet: str, token: str, base_units: int) -> None:
     """Transfer some of the user's tokens to a wallet."""
-    await _sent(user, token, call_data("transfer(address,uint256)", wallet, base_units))
+    await _send(user, token, call_data("transfer(address,uint256)", wallet, base_units))
 
 
 async def execute(user: User, wallet: str, to: str, data: HexStr) -> str:
     """Make a call from a wallet; return the transaction's hash."""
     call = call_data("execute(address,uint256,bytes)", to, 0, bytes.fromhex(data[2:]))
-    return await _sent(user, wallet, call)
+    return await _send(user, wallet, call)
 
 
-async def _sent(user: User, to: str, data: HexStr) -> str:
+async def _send(user: User, to: str, data: HexStr) -> str:
     call: TxParams = {
         "to": to_checksum_address(to),
         "value": 0,  # type: ignore[typeddict-item]

@@ -28,7 +28,7 @@ YOUNGEST_CLOSED: Final = "interval '6 hours'"
 OLDEST_OPEN: Final = "interval '5 hours'"
 
 
-class Sampled(NamedTuple):
+class SampledTable(NamedTuple):
     """A table with rows of sample swaps; rows that are `retained` are newer than that."""
 
     name: str
@@ -38,33 +38,33 @@ class Sampled(NamedTuple):
 
 WEEK, MONTH = "interval '6 days 23 hours'", "interval '29 days'"
 TABLES: Final = (
-    Sampled(
+    SampledTable(
         "settler.posting",
         "transaction_id IN (SELECT id FROM sample.settler_ledger_transaction)",
     ),
-    Sampled("settler.account", "swap_id IS NOT NULL"),
-    Sampled("api.swap"),
-    Sampled(
+    SampledTable("settler.account", "swap_id IS NOT NULL"),
+    SampledTable("api.swap"),
+    SampledTable(
         "chain_watcher.movement",
         "id NOT IN (SELECT id FROM settler.deposit WHERE swap_id IS NULL)",
     ),
-    Sampled("settler.swap"),
-    Sampled("settler.swap_transition"),
-    Sampled("settler.ledger_transaction", "swap_id IS NOT NULL"),
-    Sampled("settler.intent"),
-    Sampled("settler.deposit", "swap_id IS NOT NULL"),
-    Sampled("settler.attempt"),
-    Sampled("settler.nonce_slot"),
-    Sampled("settler.slot_intent"),
-    Sampled("settler.receipt"),
-    Sampled("settler.signer_transaction"),
-    Sampled("api.transaction_hash"),
-    Sampled("notifier.webhook_message", retained=MONTH),
-    Sampled("notifier.delivery_attempt", retained=MONTH),
-    Sampled("settler.outbox", retained=WEEK),
-    Sampled("settler.inbox", retained=WEEK),
-    Sampled("api.inbox", retained=WEEK),
-    Sampled("notifier.inbox", retained=WEEK),
+    SampledTable("settler.swap"),
+    SampledTable("settler.swap_transition"),
+    SampledTable("settler.ledger_transaction", "swap_id IS NOT NULL"),
+    SampledTable("settler.intent"),
+    SampledTable("settler.deposit", "swap_id IS NOT NULL"),
+    SampledTable("settler.attempt"),
+    SampledTable("settler.nonce_slot"),
+    SampledTable("settler.slot_intent"),
+    SampledTable("settler.receipt"),
+    SampledTable("settler.signer_transaction"),
+    SampledTable("api.transaction_hash"),
+    SampledTable("notifier.webhook_message", retained=MONTH),
+    SampledTable("notifier.delivery_attempt", retained=MONTH),
+    SampledTable("settler.outbox", retained=WEEK),
+    SampledTable("settler.inbox", retained=WEEK),
+    SampledTable("api.inbox", retained=WEEK),
+    SampledTable("notifier.inbox", retained=WEEK),
 )  # fmt: skip
 # Rows leave their tables in this order, because `own` looks up rows of later tables.
 STASHED: Final = sorted(TABLES, key=lambda table: table.name == "settler.posting")
@@ -182,7 +182,7 @@ def copy_samples(url: str, shape: Shape, report: Callable[[str], None]) -> None:
             )
     began = time.monotonic()
 
-    def fill(table: Sampled) -> None:
+    def fill(table: SampledTable) -> None:
         rows = _fill(url, table, statements[table])
         report(f"{time.monotonic() - began:6.0f} s  {table.name}: {rows:,} rows")
 
@@ -196,7 +196,7 @@ def copy_samples(url: str, shape: Shape, report: Callable[[str], None]) -> None:
         report(f"{time.monotonic() - began:6.0f} s  vacuumed and analysed")
 
 
-def _fill(url: str, table: Sampled, statement: str) -> int:
+def _fill(url: str, table: SampledTable, statement: str) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute("SET maintenance_work_mem = '512MB'")
@@ -213,7 +213,7 @@ def _fill(url: str, table: Sampled, statement: str) -> int:
     return rows
 
 
-def _statement(connection: psycopg.Connection, table: Sampled, shape: Shape) -> str:
+def _statement(connection: psycopg.Connection, table: SampledTable, shape: Shape) -> str:
     """Return the statement that inserts a table's copies, oldest first.
 
     Rows of similar times are then adjacent, as in a table that swaps have filled.

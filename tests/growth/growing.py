@@ -28,7 +28,7 @@ from services.settler.tests.factories import ETHEREUM, POLYGON, USDC
 from tests.growth.copies import Shape, copy_samples
 from tests.growth.operations import Operation, Operations
 from tests.growth.pages import PageCount, Pages
-from tests.growth.world import World, make_samples, opened
+from tests.growth.world import World, make_samples, open_world
 from tests.plugins.invariants import QUERIES, make_views, violations
 from tests.plugins.postgres import Database, PostgresServer, created_database
 
@@ -98,7 +98,7 @@ async def test_a_swap_costs_the_same_after_a_long_history(
     shapes = [Shape(SHORT), Shape(LONG)]
     async with AsyncExitStack() as stack:
         worlds = [
-            await stack.enter_async_context(opened(database, redis_url, catalogue))
+            await stack.enter_async_context(open_world(database, redis_url, catalogue))
             for database in databases
         ]
         for world, shape in zip(worlds, shapes, strict=True):
@@ -131,7 +131,7 @@ async def _fill(world: World, shape: Shape) -> None:
 
 async def _compare(
     name: str, operations: list[Mapping[str, Operation]], pages: list[Pages]
-) -> Compared:
+) -> ComparedOperation:
     times: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     for number in range(WARM_UP_ROUNDS + ROUNDS):
@@ -142,11 +142,11 @@ async def _compare(
                 times[which].append(took)
     counts = []
     for which in (0, 1):
-        with pages[which].counted() as count:
+        with pages[which].count_pages() as count:
             for _ in range(COUNTED_ROUNDS):
                 await operations[which][name]()
         counts.append(count)
-    return Compared(
+    return ComparedOperation(
         name,
         (median(times[0]), median(times[1])),
         # Both measurements of a round are moments apart, so other load affects both.
@@ -156,7 +156,7 @@ async def _compare(
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedOperation:
     """An operation on the short and on the long history."""
 
     name: str
@@ -197,7 +197,7 @@ class Compared:
             yield f"      {was:8.0f} -> {each.pages / each.calls:8.0f}  {each.text[:120]}"
 
 
-def _table(compared: Mapping[str, Compared]) -> str:
+def _table(compared: Mapping[str, ComparedOperation]) -> str:
     head = f"{'':32}{SHORT:>11,}{LONG:>11,} ratio {'pages':>9} {'pages':>9} ratio  not cached"
     lines = [head]
     for each in compared.values():

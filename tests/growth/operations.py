@@ -83,20 +83,20 @@ class Operations:
         return time.perf_counter() - began
 
     async def list_of_recipient(self) -> float:
-        _, recipient = self._copied()
+        _, recipient = self._copy_swap()
         return await self._list({"address": recipient})
 
     async def read(self) -> float:
-        swap_id, _ = self._copied()
+        swap_id, _ = self._copy_swap()
         began = time.perf_counter()
         answer = await self._world.api.get(self._world.app, f"/swaps/{swap_id}")
         return _took(began, answer)
 
     def _page(self, parameters: Mapping[str, Any]) -> Operation:
-        async def listed() -> float:
+        async def list_once() -> float:
             return await self._list(parameters)
 
-        return listed
+        return list_once
 
     async def _list(self, parameters: Mapping[str, Any]) -> float:
         began = time.perf_counter()
@@ -107,7 +107,7 @@ class Operations:
         with psycopg.connect(self._world.database.superuser_url) as connection:
             return created_at(connection, self._world.app.id, nth).isoformat()
 
-    def _copied(self) -> tuple[Any, str]:
+    def _copy_swap(self) -> tuple[Any, str]:
         """Return a swap of the history, a different one each time."""
         nth = next(self._positions) * 7919 % self._shape.total
         with psycopg.connect(self._world.database.superuser_url) as connection:

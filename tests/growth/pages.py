@@ -24,7 +24,7 @@ WHERE datname = current_database() AND userid <> (SELECT oid FROM pg_roles
 """
 
 
-class Touched(NamedTuple):
+class TouchedPages(NamedTuple):
     """The pages that a statement read in all its calls; those in `read` were not cached."""
 
     text: str
@@ -37,7 +37,7 @@ class Touched(NamedTuple):
 class PageCount:
     """The pages that the services' statements read between two times."""
 
-    statements: list[Touched]
+    statements: list[TouchedPages]
 
     @property
     def pages(self) -> int:
@@ -57,10 +57,10 @@ class Pages:
             connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 
     @contextmanager
-    def counted(self) -> Iterator[PageCount]:
+    def count_pages(self) -> Iterator[PageCount]:
         """Yield a count that is filled at the end."""
         count = PageCount([])
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute(RESET)
             yield count
-            count.statements.extend(map(Touched._make, connection.execute(TOUCHED)))
+            count.statements.extend(map(TouchedPages._make, connection.execute(TOUCHED)))

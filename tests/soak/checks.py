@@ -15,7 +15,7 @@ from swap_stack.programs import ProgramFailed, run_to_end
 from tests.e2e import oracle
 from tests.e2e.outside import Outside
 from tests.plugins.stack import Stack
-from tests.soak.traffic import ENDINGS, EXCESS, EndedSwap, SwapRun, Wanted
+from tests.soak.traffic import ENDINGS, EXCESS, Behaviour, EndedSwap, SwapRun
 
 NOT_A_STATUS: Final = ("swap.updated", "webhook.test", "endpoint.disabled")
 TRANSITIONS: Final[LiteralString] = """
@@ -89,9 +89,9 @@ def is_right_to_owner(ended: EndedSwap, base_units: int) -> bool:
     Where the larger amount cannot be filled, the quoted one is, and the excess is refunded on a
     separate leg.
     """
-    if ended.status in ("refunded", "failed") or ended.plan.wanted is Wanted.TWICE:
+    if ended.status in ("refunded", "failed") or ended.plan.wanted is Behaviour.TWICE:
         return base_units > 0
-    return 0 <= base_units <= (EXCESS if ended.plan.wanted is Wanted.MORE else 0)
+    return 0 <= base_units <= (EXCESS if ended.plan.wanted is Behaviour.MORE else 0)
 
 
 async def _read_models(stack: Stack, outside: Outside, ended: Sequence[EndedSwap]) -> list[str]:
@@ -139,7 +139,7 @@ def read_deliveries(
     """Return sequence and status of each message by swap and message id, and forged messages."""
     delivered: defaultdict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
     problems = []
-    for line in stack.received().read_text().splitlines():
+    for line in stack.received_file().read_text().splitlines():
         row = json.loads(line)
         if not row["verified"]:
             problems.append(f"a webhook has no valid signature: {row['headers']}")

@@ -58,12 +58,12 @@ class FalseNode:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE)
         if self.kind is Kind.BUSY:
             return _as_json([limit_exceeded(one) for one in messages], request_body)
-        forwarded = [self._changed(one) for one in messages if not self._is_dropped(one)]
+        forwarded = [self._change(one) for one in messages if not self._is_dropped(one)]
         by_id = {one["id"]: one for one in await self._forward(forwarded)}
         if self.kind is Kind.LOST_ANSWERS and any(one["method"] == SEND for one in messages):
             return web.Response(status=HTTPStatus.BAD_GATEWAY)
         answers = [
-            accepted(one) if self._is_dropped(one) else self._falsify(one, by_id[one["id"]])
+            accept(one) if self._is_dropped(one) else self._falsify(one, by_id[one["id"]])
             for one in messages
         ]
         answer = _as_json(answers, request_body)
@@ -84,7 +84,7 @@ class FalseNode:
     def _is_dropped(self, message: Message) -> bool:
         return self.kind is Kind.SWALLOWED and message["method"] == SEND
 
-    def _changed(self, message: Message) -> Message:
+    def _change(self, message: Message) -> Message:
         """Request an older block in place of the newest one."""
         if self.kind is not Kind.STALE_HEAD:
             return message
@@ -112,7 +112,7 @@ def at_head(params: list[Any], head: int) -> list[Any]:
     ]
 
 
-def accepted(message: Message) -> Message:
+def accept(message: Message) -> Message:
     """Return the hash of a transaction, as a node that accepts it does."""
     sent = keccak(bytes.fromhex(message["params"][0][2:]))
     return {"jsonrpc": "2.0", "id": message["id"], "result": "0x" + sent.hex()}

@@ -49,7 +49,7 @@ class Recovery:
 
 
 @dataclass
-class Broken:
+class FaultLog:
     """The faults of a run and their effects."""
 
     faults: Counter[Kind] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ class Nemesis:
         seed: int,
         print_step: Callable[[str], None],
     ) -> None:
-        self.broken = Broken()
+        self.broken = FaultLog()
         self._stack = stack
         self._proxies = proxies
         self._outside = outside
@@ -233,8 +233,8 @@ class Nemesis:
         network = self._outside.networks[fault.target]
         chain = Chain.of(self._stack.description, fault.target)
         async with self._wallets_paused(fault.target):
-            async with chain.stopped():
-                mined = await self._mined(chain, fault.depth)
+            async with chain.stop_mining():
+                mined = await self._mined_transactions(chain, fault.depth)
                 is_kept = fault.kind is Kind.REORG
                 last = fault.depth - 1
                 await chain.reorg(fault.depth, keep=[(raw, last) for _, raw in mined if is_kept])
@@ -256,7 +256,7 @@ class Nemesis:
                 await held.enter_async_context(user.turn)
             yield
 
-    async def _mined(self, chain: Chain, depth: int) -> Sequence[tuple[str, str]]:
+    async def _mined_transactions(self, chain: Chain, depth: int) -> Sequence[tuple[str, str]]:
         """Return sender and bytes of the transactions in the last blocks, in their order."""
         head = await chain.head()
         mined = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from swap_stack.places import ROOT
-from tests.soak.nemesis import Broken
+from tests.soak.nemesis import FaultLog
 from tests.soak.traffic import SwapRun
 
 # The reports of the runs on the page, one per broker and seed.
@@ -30,7 +30,7 @@ class Run:
 def make_report(
     run: Run,
     swapped: SwapRun,
-    broken: Broken,
+    broken: FaultLog,
     *,
     restarts: Mapping[str, int],
     quiet_after_seconds: float,

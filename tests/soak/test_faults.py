@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from tests.soak.faults import DEPTHS, NETWORKS, REORGS, Fault, Kind, list_links, tracks
-from tests.soak.traffic import Method, Wanted, plans
+from tests.soak.traffic import Behaviour, Method, plans
 
 MANY = 400
 
@@ -30,7 +30,7 @@ class TestASeed:
         made = list(islice(plans(1), MANY))
 
         assert {plan.method for plan in made} == set(Method)
-        assert {plan.wanted for plan in made} == set(Wanted)
+        assert {plan.wanted for plan in made} == set(Behaviour)
 
     def test_never_reorgs_what_is_final(self) -> None:
         faults = [fault for track in first_faults(3) for fault in track]

@@ -13,9 +13,9 @@ from swap_stack.places import ROOT
 from tests.e2e.outside import Route
 from tests.soak.checks import is_right_to_owner
 from tests.soak.faults import Kind
-from tests.soak.nemesis import Broken, Recovery
+from tests.soak.nemesis import FaultLog, Recovery
 from tests.soak.report import Run, make_report
-from tests.soak.traffic import EXCESS, EndedSwap, Method, Plan, SwapRun, Wanted
+from tests.soak.traffic import EXCESS, Behaviour, EndedSwap, Method, Plan, SwapRun
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
 
@@ -34,9 +34,9 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 def a_report(problems: tuple[str, ...] = ()) -> dict[str, object]:
-    swapped, broken = SwapRun(started=2), Broken()
+    swapped, broken = SwapRun(started=2), FaultLog()
     for number, status in enumerate(("completed", "refunded")):
-        plan = Plan(number, 1.0, Method.DIRECT, Wanted.PAID, ROUTE)
+        plan = Plan(number, 1.0, Method.DIRECT, Behaviour.PAID, ROUTE)
         swapped.ended.append(EndedSwap(plan, f"id-{number}", "to", "owner", status, {}))
     broken.faults.update({Kind.CUT: 3})
     broken.recoveries += [Recovery(Kind.CUT, "kafka", 0.5), Recovery(Kind.STALL, "kafka", 4.25)]
@@ -104,7 +104,7 @@ def test_the_page_shows_what_caught_the_mutants_of_each_file(generator: ModuleTy
 
 
 def test_a_swap_that_ends_otherwise_than_planned_is_known() -> None:
-    plan = Plan(0, 1.0, Method.DIRECT, Wanted.LESS, ROUTE)
+    plan = Plan(0, 1.0, Method.DIRECT, Behaviour.LESS, ROUTE)
 
     ends = [
         EndedSwap(plan, "id", "to", "owner", s, {}).is_as_planned for s in ("refunded", "failed")
@@ -116,22 +116,22 @@ def test_a_swap_that_ends_otherwise_than_planned_is_known() -> None:
 @pytest.mark.parametrize(
     ("wanted", "status", "base_units", "is_right"),
     [
-        (Wanted.PAID, "completed", 0, True),
-        (Wanted.PAID, "completed", 1, False),
-        (Wanted.REFUNDED, "refunded", 0, False),
-        (Wanted.REFUNDED, "refunded", 1, True),
-        (Wanted.CLAIMED, "failed", 0, False),
-        (Wanted.TWICE, "completed", 0, False),
-        (Wanted.TWICE, "completed", 1, True),
-        (Wanted.LESS, "completed", 1, False),
-        (Wanted.MORE, "completed", 0, True),
-        (Wanted.MORE, "completed", EXCESS, True),
-        (Wanted.MORE, "completed", EXCESS + 1, False),
-        (Wanted.MORE, "refunded", 0, False),
+        (Behaviour.PAID, "completed", 0, True),
+        (Behaviour.PAID, "completed", 1, False),
+        (Behaviour.REFUNDED, "refunded", 0, False),
+        (Behaviour.REFUNDED, "refunded", 1, True),
+        (Behaviour.CLAIMED, "failed", 0, False),
+        (Behaviour.TWICE, "completed", 0, False),
+        (Behaviour.TWICE, "completed", 1, True),
+        (Behaviour.LESS, "completed", 1, False),
+        (Behaviour.MORE, "completed", 0, True),
+        (Behaviour.MORE, "completed", EXCESS, True),
+        (Behaviour.MORE, "completed", EXCESS + 1, False),
+        (Behaviour.MORE, "refunded", 0, False),
     ],
 )
 def test_only_what_is_not_paid_out_goes_back(
-    wanted: Wanted, status: str, base_units: int, *, is_right: bool
+    wanted: Behaviour, status: str, base_units: int, *, is_right: bool
 ) -> None:
     plan = Plan(0, 1.0, Method.DIRECT, wanted, ROUTE)
 

@@ -31,7 +31,7 @@ class Method(StrEnum):
     GASLESS = "gasless"
 
 
-class Wanted(StrEnum):
+class Behaviour(StrEnum):
     """A user's behaviour, and the expected end of the swap."""
 
     PAID = "paid out"
@@ -83,21 +83,21 @@ COIN: Final = ("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", 0.01)
 TO_REFUEL: Final = ("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", 18)
 LATE: Final = (*OLD_AT_ONCE, 20)
 WANTED: Final = (
-    *([Wanted.PAID] * 6), Wanted.REFUNDED, Wanted.REFUNDED, Wanted.CLAIMED, Wanted.LESS,
-    Wanted.MORE, Wanted.LATE, Wanted.TWICE, Wanted.REFUEL,
+    *([Behaviour.PAID] * 6), Behaviour.REFUNDED, Behaviour.REFUNDED, Behaviour.CLAIMED,
+    Behaviour.LESS, Behaviour.MORE, Behaviour.LATE, Behaviour.TWICE, Behaviour.REFUEL,
 )  # fmt: skip
-SHARE: Final = {Wanted.LESS: 7 * 10**15, Wanted.MORE: 13 * 10**15}  # of the ten of COIN
+SHARE: Final = {Behaviour.LESS: 7 * 10**15, Behaviour.MORE: 13 * 10**15}  # of the ten of COIN
 EXCESS: Final = 3 * 10**15
 # The allowed ends of a swap. A deposit without a price in time is refunded.
-ENDINGS: Final[Mapping[Wanted, tuple[str, ...]]] = {
-    Wanted.PAID: ("completed",),
-    Wanted.REFUEL: ("completed",),
-    Wanted.TWICE: ("completed",),
-    Wanted.REFUNDED: ("refunded",),
-    Wanted.CLAIMED: ("failed",),
-    Wanted.LESS: ("completed", "refunded"),
-    Wanted.MORE: ("completed", "refunded"),
-    Wanted.LATE: ("completed", "refunded"),
+ENDINGS: Final[Mapping[Behaviour, tuple[str, ...]]] = {
+    Behaviour.PAID: ("completed",),
+    Behaviour.REFUEL: ("completed",),
+    Behaviour.TWICE: ("completed",),
+    Behaviour.REFUNDED: ("refunded",),
+    Behaviour.CLAIMED: ("failed",),
+    Behaviour.LESS: ("completed", "refunded"),
+    Behaviour.MORE: ("completed", "refunded"),
+    Behaviour.LATE: ("completed", "refunded"),
 }
 
 
@@ -108,7 +108,7 @@ class Plan:
     number: int
     pause: float  # after the plan before
     method: Method
-    wanted: Wanted
+    wanted: Behaviour
     route: Route
 
 
@@ -148,24 +148,30 @@ def plans(seed: int) -> Iterator[Plan]:
         number += 1
 
 
-def _method(random: Random, wanted: Wanted) -> Method:
-    if wanted in (Wanted.LESS, Wanted.MORE, Wanted.LATE, Wanted.TWICE, Wanted.REFUEL):
+def _method(random: Random, wanted: Behaviour) -> Method:
+    if wanted in (
+        Behaviour.LESS,
+        Behaviour.MORE,
+        Behaviour.LATE,
+        Behaviour.TWICE,
+        Behaviour.REFUEL,
+    ):
         return Method.DIRECT
-    if wanted is Wanted.CLAIMED:
+    if wanted is Behaviour.CLAIMED:
         # A signer has an address, which receives the refund.
         return random.choice([method for method in Method if method is not Method.GASLESS])
     return random.choice(list(Method))
 
 
-def _ends(random: Random, method: Method, wanted: Wanted) -> tuple[str, str, str, str, float]:
+def _ends(random: Random, method: Method, wanted: Behaviour) -> tuple[str, str, str, str, float]:
     chosen = random.choice(ROUTES[method])
-    if wanted in (Wanted.REFUNDED, Wanted.CLAIMED):
+    if wanted in (Behaviour.REFUNDED, Behaviour.CLAIMED):
         return REFUSED[method]
-    if wanted in (Wanted.LESS, Wanted.MORE, Wanted.TWICE):
+    if wanted in (Behaviour.LESS, Behaviour.MORE, Behaviour.TWICE):
         return COIN
-    if wanted is Wanted.LATE:
+    if wanted is Behaviour.LATE:
         return LATE
-    return TO_REFUEL if wanted is Wanted.REFUEL else chosen
+    return TO_REFUEL if wanted is Behaviour.REFUEL else chosen
 
 
 class Traffic:
@@ -186,7 +192,7 @@ class Traffic:
         self._refuses = await contract_that_refuses(self._outside, REFUSING_NETWORK)
         signed = {route[:2] for route in (*ROUTES[Method.GASLESS], REFUSED[Method.GASLESS])}
         for network, token in sorted(signed):
-            await gasless.offered(self._outside, network, token)
+            await gasless.offered_token(self._outside, network, token)
 
     async def run(self, seconds: float) -> None:
         """Start swaps for a duration, and follow each to its end."""
@@ -213,12 +219,12 @@ class Traffic:
 
     async def _swap(self, plan: Plan) -> EndedSwap:
         owner = new_address()
-        is_refused = plan.wanted in (Wanted.REFUNDED, Wanted.CLAIMED)
+        is_refused = plan.wanted in (Behaviour.REFUNDED, Behaviour.CLAIMED)
         recipient = self._refuses if is_refused else new_address()
         options: dict[str, object] = dict(OPTIONS[plan.method])
-        if plan.wanted is not Wanted.CLAIMED:
+        if plan.wanted is not Behaviour.CLAIMED:
             options["refund_address"] = owner
-        if plan.wanted is Wanted.REFUEL:
+        if plan.wanted is Behaviour.REFUEL:
             options["refuel"] = True
         prepared = await self._outside.partner().create(plan.route, recipient, **options)
         swap_id = str(prepared["swap"]["id"])
@@ -226,7 +232,7 @@ class Traffic:
             last = await self._sign(plan, swap_id)
         else:
             last = await self._send(plan, prepared)
-        if plan.wanted is Wanted.CLAIMED:
+        if plan.wanted is Behaviour.CLAIMED:
             await pay_claim(self._stack, swap_id, owner)
         return EndedSwap(plan, swap_id, recipient, owner, str(last["swap"]["status"]), last)
 
@@ -241,12 +247,12 @@ class Traffic:
             return await self._follow(swap_id)
 
     async def _send(self, plan: Plan, prepared: Mapping[str, Any]) -> Mapping[str, Any]:
-        if plan.wanted is Wanted.LATE:
+        if plan.wanted is Behaviour.LATE:
             await asyncio.sleep(2)
         value = SHARE.get(plan.wanted)
         await self._outside.fund(prepared, plan.route, user=plan.number, value=value)
         last = await self._follow(str(prepared["swap"]["id"]))
-        if plan.wanted is Wanted.TWICE:
+        if plan.wanted is Behaviour.TWICE:
             await self._outside.fund(prepared, plan.route, user=plan.number)
         return last
 

@@ -99,7 +99,7 @@ class Page:
 
 
 @asynccontextmanager
-async def opened(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
+async def open_page(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
     """Open a page in a new browser, which can reach no host but this machine."""
     browser = await asyncio.create_subprocess_exec(
         program,
@@ -137,11 +137,11 @@ async def _port(file: Path) -> int:
     """Return the port that the browser writes to a file when it listens."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + WITHIN_SECONDS
-    while not (text := _written(file)):
+    while not (text := _read_if_written(file)):
         assert loop.time() < ends_at, "the browser does not start"
         await asyncio.sleep(POLL_SECONDS)
     return int(text.split()[0])
 
 
-def _written(file: Path) -> str:
+def _read_if_written(file: Path) -> str:
     return file.read_text().strip() if file.exists() else ""

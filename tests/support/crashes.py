@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """Represents the end of the process."""
 
 
@@ -19,7 +19,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str, *modules: ModuleType)
     def crashpoint(name: str) -> None:
         if name == point:
             monkeypatch.undo()
-            raise Killed(name)
+            raise ProcessKilled(name)
 
     for module in modules:
         monkeypatch.setattr(module, "crashpoint", crashpoint)
@@ -31,9 +31,9 @@ def dying_at(point: str, *modules: ModuleType) -> Iterator[pytest.MonkeyPatch]:
 
     def crashpoint(name: str) -> None:
         if name == point:
-            raise Killed(name)
+            raise ProcessKilled(name)
 
-    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+    with pytest.MonkeyPatch.context() as patch, suppress(ProcessKilled):
         for module in modules:
             patch.setattr(module, "crashpoint", crashpoint)
         yield patch

@@ -43,7 +43,7 @@ def differences(database: Database, schema: str, metadata: MetaData) -> Sequence
                     for check in inspect(connection).get_check_constraints(table.name)
                 }
                 declared = {
-                    str(each.name): _written(connection, table.name, str(each.sqltext))
+                    str(each.name): _written_condition(connection, table.name, str(each.sqltext))
                     for each in table.constraints
                     if isinstance(each, CheckConstraint)
                 }
@@ -54,7 +54,7 @@ def differences(database: Database, schema: str, metadata: MetaData) -> Sequence
     return found
 
 
-def _written(connection: Any, table: str, condition: str) -> str:
+def _written_condition(connection: Any, table: str, condition: str) -> str:
     """Return a condition as PostgreSQL writes it: of a check on a copy of the table."""
     with connection.begin_nested() as nested:
         connection.execute(text(f"CREATE TEMPORARY TABLE copied (LIKE {table})"))

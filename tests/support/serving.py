@@ -25,7 +25,7 @@ def post(path: str, handler: Handler) -> Route:
 
 
 @asynccontextmanager
-async def served(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
+async def serve(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
     """Serve an application, and yield its URL without a trailing slash.
 
     :param port: by default a free one.
@@ -41,5 +41,5 @@ async def served(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
 @asynccontextmanager
 async def client_of(*routes: BaseRoute) -> AsyncIterator[aiohttp.ClientSession]:
     """Serve routes, and yield a client with their base URL."""
-    async with served(Starlette(routes=routes)) as url, aiohttp.ClientSession(url) as client:
+    async with serve(Starlette(routes=routes)) as url, aiohttp.ClientSession(url) as client:
         yield client

@@ -124,7 +124,7 @@ def shape(route: str) -> str:
     return PARAMETER.sub("{}", route)
 
 
-def unwalked(
+def find_unwalked(
     routes: Iterable[BaseRoute], screens: Iterable[Screen], not_pages: Iterable[str]
 ) -> set[str]:
     """Return routes that are missing in the tables, and entries of the tables without a route."""

@@ -43,7 +43,7 @@ from swap_stack.sandbox.settings import Settings as BenchSettings
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import Program, accepts, free_port
 from tests.support import networks, swaps
-from tests.support.serving import served
+from tests.support.serving import serve
 
 OPERATOR: Final = "an operator's token"
 SEALING_KEY: Final = b64encode(b"d" * 32).decode()
@@ -318,7 +318,7 @@ async def a_bench(api: Api, folder: Path) -> AsyncIterator[str]:
         host="127.0.0.1",
         port=0,
     )
-    async with served(Starlette(routes=Bench(settings).routes())) as url:
+    async with serve(Starlette(routes=Bench(settings).routes())) as url:
         yield url
 
 
@@ -388,7 +388,7 @@ async def served_dashboard(
     port = port or free_port()
     made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}", **options)
     await made.forget_accounts()
-    async with served(made.parts.site, port):
+    async with serve(made.parts.site, port):
         yield made
     await made.close()
     if made.parts.provider is not None:

@@ -38,7 +38,7 @@ def show(outcome: Outcome, console: Console) -> None:
     console.print()
     console.print(rates)
     for title, phase_of in (
-        (f"{outcome.settings.rate} swaps/s", _paced),
+        (f"{outcome.settings.rate} swaps/s", _paced_phase),
         ("full load", _full),
     ):
         table = numbers_table(f"Processor, milliseconds per swap, {title}", *SERVICES, "together")
@@ -102,7 +102,7 @@ def _phase(phase: Phase) -> dict[str, Any]:
     }
 
 
-def _paced(each: Arrangement) -> Phase:
+def _paced_phase(each: Arrangement) -> Phase:
     return each.paced
 
 

@@ -71,7 +71,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoveredLine:
     """One line of the specification."""
 
     section: str
@@ -126,9 +126,9 @@ def rules() -> Mapping[tuple[str, str], Rule]:
 
 
 @cache
-def coverage() -> Sequence[Covered]:
+def coverage() -> Sequence[CoveredLine]:
     return [
-        Covered(section, sentence, [one.strip() for one in walked.split(";")])
+        CoveredLine(section, sentence, [one.strip() for one in walked.split(";")])
         for section, sentence, walked in _rows("coverage", 3)
     ]
 

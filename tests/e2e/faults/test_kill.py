@@ -202,7 +202,7 @@ class TestKill:
             for plan in PLANS:
                 if plan.method is GASLESS:
                     route = plan.route
-                    await gasless.offered(outside, route.source_network, route.source_token)
+                    await gasless.offered_token(outside, route.source_network, route.source_token)
             killing = asyncio.create_task(kill(stack, chance))
             ended = await swap_all(stack, outside)
             killed = await killing
@@ -221,5 +221,5 @@ class TestKill:
         assert returned == [one.status in (End.REFUNDED, End.FAILED) for one in ended]
         for one in ended:
             assert one in refuels or await claims_of(stack, one.swap_id) == []
-            deliveries = await deliveries_upto(stack.received(), one.swap_id, one.statuses)
+            deliveries = await deliveries_upto(stack.received_file(), one.swap_id, one.statuses)
             assert [each.payload["swap"]["status"] for each in deliveries] == one.statuses

@@ -41,5 +41,5 @@ class TestCrash:
         assert [one.status for one in done] == ["completed"] * len(ROUTES)
         assert [stack.has_crashed(service, crash) for service in PUBLISHERS] == [True] * 3
         for one in done:
-            deliveries = await deliveries_upto(stack.received(), one.id, STATUSES)
+            deliveries = await deliveries_upto(stack.received_file(), one.id, STATUSES)
             assert [delivery.payload["swap"]["status"] for delivery in deliveries] == STATUSES

@@ -25,7 +25,7 @@ async def test_p6_restored_database_pays_no_swap_twice(stack: Stack, tmp_path: P
     async def stopped() -> AsyncIterator[None]:
         async with AsyncExitStack() as held:
             for service in SERVICES:
-                await held.enter_async_context(stack.held(service))
+                await held.enter_async_context(stack.hold(service))
             yield
 
     drill_result = await run_drill(

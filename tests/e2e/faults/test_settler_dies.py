@@ -72,7 +72,7 @@ class TestCrash:
         async with Outside(stack.description) as outside:
             user = outside.user(SIGNED.source_network)
             had = await outside.balance(SIGNED.source_network, SIGNED.source_token, user.address)
-            await gasless.offered(outside, SIGNED.source_network, SIGNED.source_token)
+            await gasless.offered_token(outside, SIGNED.source_network, SIGNED.source_token)
             await stack.restart_to_crash("settler", f"settler.{point}:1")
 
             done = await gasless.gasless_swap(outside, SIGNED)

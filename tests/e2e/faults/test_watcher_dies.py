@@ -29,7 +29,7 @@ class TestCrash:
         async with AsyncExitStack() as stopped:
             for network in outside.networks:
                 chain = Chain.of(stack.description, network)
-                await stopped.enter_async_context(chain.stopped())
+                await stopped.enter_async_context(chain.stop_mining())
             await wait_until_idle(stack.description)  # a remaining block would be the first
             await stack.restart_to_crash("chain_watcher", crash)
             assert not stack.has_crashed("chain_watcher", crash)
@@ -52,12 +52,12 @@ class TestReorgWhileItIsAway:
     @pytest.mark.fault("W6")
     async def test_w6_is_found_after_the_restart(self, stack: Stack, outside: Outside) -> None:
         chain = Chain.of(stack.description, LATE.source_network)
-        async with chain.stopped():
+        async with chain.stop_mining():
             await approve_unlimited(outside, chain)
             swap_id, sent = await deposit_in_a_block(outside, chain, LATE)
             await shows_inputs(outside, swap_id, sent)
 
-            async with stack.held("chain_watcher"):
+            async with stack.hold("chain_watcher"):
                 raw = await chain.raw(sent)
                 await chain.reorg(1)
                 await chain.mine()

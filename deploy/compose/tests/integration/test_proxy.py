@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from swap_stack.ports import Ports
-from tests.support.serving import get, post, served
+from tests.support.serving import get, post, serve
 from tests.support.waiting import until
 
 CADDY = os.environ.get("CADDY") or shutil.which("caddy")
@@ -53,7 +53,7 @@ async def client(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
         get("/admin", echo),
     ]
     port = Ports(tmp_path / "ports.json").take("proxy")
-    async with served(Starlette(routes=routes)) as url:
+    async with serve(Starlette(routes=routes)) as url:
         environment = {
             **os.environ,
             "SWAP_SITE": f"http://127.0.0.1:{port}",

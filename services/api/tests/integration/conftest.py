@@ -17,7 +17,7 @@ from redis import Redis
 
 from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import Program, accepts, free_port
-from tests.support.serving import served
+from tests.support.serving import serve
 
 TABLES = (
     "partner, app, api_key, idempotency, swap, transaction_hash, sign_request, outbox, inbox, "
@@ -51,11 +51,11 @@ def catalogue_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database_url(migrated: Callable[[str], str], database: Database) -> str:
+def database_url(migrate_schema: Callable[[str], str], database: Database) -> str:
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("SET search_path = api")
         connection.execute(emptying(f"{TABLES}, chain_watcher.watch_cursor").encode())
-    return migrated("api")
+    return migrate_schema("api")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncI
 @pytest.fixture
 async def url(api: Harness) -> AsyncIterator[str]:
     """Serve the api, and return its URL."""
-    async with served(api.parts.app) as url:
+    async with serve(api.parts.app) as url:
         yield url
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from api_harness import Harness
 
-from tests.support.browser import find_browser, opened
+from tests.support.browser import find_browser, open_page
 
 pytestmark = pytest.mark.connected
 BROWSER = find_browser()
@@ -59,7 +59,7 @@ class TestInABrowser:
         )
         assert BROWSER is not None
 
-        async with opened(BROWSER, tmp_path, f"{url}/docs") as page:
+        async with open_page(BROWSER, tmp_path, f"{url}/docs") as page:
             shown = await page.until(OPERATIONS)
             await page.value(f"{FIRST}.click()")
             await page.until("document.querySelectorAll('.opblock.is-open').length")

@@ -16,7 +16,7 @@ from swap_api.management.decide.bounds import Bound, CountedKind
 from swap_api.management.decide.listing import Part, Window
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
-from tests.support.serving import get, post, served
+from tests.support.serving import get, post, serve
 
 pytestmark = pytest.mark.connected
 OWNER = UUID("6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11")
@@ -64,7 +64,7 @@ async def endpoints(notifier: Notifier) -> AsyncIterator[NotifierEndpoints]:
             post("/admin/endpoints/{id}/enable", notifier.refuse),
         ]
     )
-    async with served(app) as url:
+    async with serve(app) as url:
         endpoints = NotifierEndpoints(url, SecretStr("token"))
         yield endpoints
         await endpoints.close()

@@ -39,7 +39,7 @@ from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.operators.admin_routes import Handler
 from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.sealing import Sealing
-from tests.support.serving import served
+from tests.support.serving import serve
 
 SEALING = Sealing.with_keys([b64encode(b"k" * 32).decode()])
 ETH = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
@@ -93,7 +93,7 @@ def notifier_url(request: pytest.FixtureRequest) -> str | None:
     """Return the notifier's schema, or None for the fake."""
     if request.param == "fake":
         return None
-    migrated: Callable[[str], str] = request.getfixturevalue("migrated")
+    migrated: Callable[[str], str] = request.getfixturevalue("migrate_schema")
     return migrated("notifier")
 
 
@@ -105,7 +105,7 @@ async def webhooks(notifier_url: str | None) -> AsyncIterator[WebhookEndpoints]:
         yield fake
         return
     engine = create_engine(SecretStr(notifier_url), application_name="test")
-    async with served(a_notifier(engine)) as url:
+    async with serve(a_notifier(engine)) as url:
         endpoints = NotifierEndpoints(url, SecretStr("token"))
         yield endpoints
         await endpoints.close()

@@ -35,9 +35,9 @@ def _no_invariant_is_broken(audit: Audit, request: pytest.FixtureRequest) -> Ite
 
 
 @pytest.fixture
-def database_url(audit: Audit, database: Database, migrated: Callable[[str], str]) -> str:
+def database_url(audit: Audit, database: Database, migrate_schema: Callable[[str], str]) -> str:
     audit.begin(database)
-    return migrated("chain_watcher")
+    return migrate_schema("chain_watcher")
 
 
 @pytest.fixture

@@ -21,9 +21,11 @@ ABSENT = "0x00000000000000000000000000000000000000Ff"
 
 @pytest.fixture(scope="module")
 def stack(
-    migrated: Callable[[str], str], broker: Broker, tmp_path_factory: pytest.TempPathFactory
+    migrate_schema: Callable[[str], str], broker: Broker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
-    with a_stack(migrated("chain_watcher"), broker, tmp_path_factory.mktemp("anvil")) as stack:
+    with a_stack(
+        migrate_schema("chain_watcher"), broker, tmp_path_factory.mktemp("anvil")
+    ) as stack:
         yield stack
 
 

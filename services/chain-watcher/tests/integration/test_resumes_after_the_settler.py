@@ -60,9 +60,9 @@ def world(world: World) -> World:
 
 
 @pytest.fixture
-async def settler(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+async def settler(migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
     """Return the settler's database, with its watermark before all published messages."""
-    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
+    engine = create_engine(SecretStr(migrate_schema("settler")), application_name="test")
     await execute(engine, "DELETE FROM watermark")
     await execute(
         engine,

@@ -46,7 +46,7 @@ from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.operators.operator_log import LoggedOrder, carrying_out
 from swap_runtime.postgres.sql import sql
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("W1")]
 
@@ -219,7 +219,7 @@ async def test_an_order_interrupted_before_its_commit_can_be_repeated(
     before = await world.published_versions()
     killed_at(monkeypatch, "chain_watcher.before_commit", unit_of_work)
 
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessKilled):
         await world.taking_back(two_correct_readers(world))([TRANSACTION])
     assert await world.published_versions() == before
 

@@ -28,9 +28,9 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 @pytest.fixture
 def stack(
-    migrated: Callable[[str], str], broker: Broker, tmp_path_factory: pytest.TempPathFactory
+    migrate_schema: Callable[[str], str], broker: Broker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
-    url = migrated("chain_watcher")
+    url = migrate_schema("chain_watcher")
     with psycopg.connect(url.replace("+psycopg", "")) as connection:
         connection.execute(emptying(TABLES))  # each test has a new chain
     with a_stack(url, broker, tmp_path_factory.mktemp("two")) as stack:

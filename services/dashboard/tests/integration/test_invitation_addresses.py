@@ -16,7 +16,7 @@ from starlette.routing import Route
 from services.dashboard.tests.shop import PASSWORD, Api, Dashboard
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
-from tests.support.serving import post, served
+from tests.support.serving import post, serve
 
 pytestmark = pytest.mark.connected
 VISITOR: Final = "198.51.100.4"
@@ -59,7 +59,7 @@ async def recorder(api: Api) -> AsyncIterator[Recorder]:
 @pytest.fixture
 async def dashboard(database: Database, api: Api, recorder: Recorder) -> AsyncIterator[Dashboard]:
     route = Route("/{path:path}", recorder.forward, methods=["GET", "POST"])
-    async with served(Starlette(routes=[route])) as url:
+    async with serve(Starlette(routes=[route])) as url:
         made = Dashboard(database, replace(api, url=url), public_url="http://dashboard.test")
         async with made.service.engine.begin() as connection:
             await connection.execute(sql(emptying("account, membership, session")))

@@ -30,7 +30,7 @@ from swap_runtime.postgres.database import create_engine
 from swap_runtime.postgres.sql import Statement, sql
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.screens import WIDE, look, show
 
 BROWSER = find_browser()
@@ -93,7 +93,7 @@ async def site(database: Database, api: Api) -> AsyncIterator[Site]:
 @asynccontextmanager
 async def signed_in(site: Site, folder: Path, path: str) -> AsyncIterator[Page]:
     assert BROWSER is not None
-    async with opened(BROWSER, folder, site.link) as page:
+    async with open_page(BROWSER, folder, site.link) as page:
         await page.until("!!document.querySelector('button.primary')")
         await page.value("document.querySelector('button.primary').click()")
         await page.until("!!document.querySelector('.shell')")

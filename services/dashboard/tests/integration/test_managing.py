@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from services.dashboard.tests.shop import Api, Browser, Dashboard, a_swap
-from tests.support.serving import served
+from tests.support.serving import serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
@@ -49,7 +49,7 @@ async def a_receiver(text: str) -> AsyncIterator[str]:
     async def receive(_: Request) -> Response:
         return PlainTextResponse(text, headers={"x-receiver": "test"})
 
-    async with served(Starlette(routes=[Route("/", receive, methods=["POST"])])) as url:
+    async with serve(Starlette(routes=[Route("/", receive, methods=["POST"])])) as url:
         yield f"{url}/"
 
 

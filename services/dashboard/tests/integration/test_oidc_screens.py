@@ -24,7 +24,7 @@ from services.dashboard.tests.screens import BY_PROVIDER
 from services.dashboard.tests.shop import Api, Dashboard, served_dashboard
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
-from tests.support.browser import Page, opened
+from tests.support.browser import Page, open_page
 from tests.support.screens import AXE, show
 from tests.support.walks import Walk, is_status
 
@@ -96,7 +96,7 @@ async def test_provider_screens_pass_the_screen_checks(
     invitation = api.invite(api.an_organization("Shop"))
     await switch_on(site, await a_member(site, api))
     other_words, complaints = {}, []
-    async with opened(BROWSER, tmp_path / "browser", "about:blank") as page:
+    async with open_page(BROWSER, tmp_path / "browser", "about:blank") as page:
         walk = Walk(page, site.public_url, ids={"": {}})
         for screen in BY_PROVIDER:
             if screen.name == "account-too-late":

@@ -18,8 +18,8 @@ from starlette.responses import HTMLResponse, Response
 from services.dashboard.tests.payer import a_link
 from services.dashboard.tests.shop import Api, served_dashboard
 from tests.plugins.postgres import Database
-from tests.support.browser import Page, find_browser, opened
-from tests.support.serving import get, served
+from tests.support.browser import Page, find_browser, open_page
+from tests.support.serving import get, serve
 
 BROWSER = find_browser()
 pytestmark = [
@@ -45,7 +45,7 @@ async def a_site(framed: str) -> AsyncIterator[str]:
     async def show(_: Request) -> Response:
         return HTMLResponse(f'<iframe src="{escape(framed)}" width="400" height="700"></iframe>')
 
-    async with served(Starlette(routes=[get("/", show)])) as url:
+    async with serve(Starlette(routes=[get("/", show)])) as url:
         yield url
 
 
@@ -74,7 +74,7 @@ async def test_pay_page_is_shown_in_a_frame_of_an_allowed_origin(
     framed_pay_page: FramedPayPage, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, framed_pay_page.shop) as page:
+    async with open_page(BROWSER, tmp_path, framed_pay_page.shop) as page:
         frame = await frame_of(page)
         world = await page.send("Page.createIsolatedWorld", frameId=frame["id"])
         shown = await page.send(
@@ -93,7 +93,7 @@ async def test_pay_page_is_refused_in_a_frame_of_another_origin(
     framed_pay_page: FramedPayPage, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, framed_pay_page.thief) as page:
+    async with open_page(BROWSER, tmp_path, framed_pay_page.thief) as page:
         frame = await frame_of(page)
         await page.value("1")  # reads what the browser complained about meanwhile
 

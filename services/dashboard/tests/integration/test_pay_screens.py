@@ -23,7 +23,7 @@ from services.dashboard.tests.payer import Link, a_link
 from services.dashboard.tests.screens import PAY
 from services.dashboard.tests.shop import Api, a_transaction, served_dashboard
 from tests.plugins.postgres import Database
-from tests.support.browser import Page, opened
+from tests.support.browser import Page, open_page
 from tests.support.screens import WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
 
@@ -104,7 +104,7 @@ async def guide_picture(page: Page, url: str) -> None:
 
 async def test_pay_screens_pass_the_screen_checks(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, pages.url, ids=pages.ids())
         await walk.over(PAY)
         if GUIDE:
@@ -120,7 +120,7 @@ async def test_pay_page_shows_a_change_without_a_reload(
 ) -> None:
     assert BROWSER is not None
     link = pages.wallet
-    async with opened(BROWSER, tmp_path, pages.url + link.path()) as page:
+    async with open_page(BROWSER, tmp_path, pages.url + link.path()) as page:
         await page.until("!!document.querySelector('[data-kind=wallet]')")
         await page.value("window.isTheSame = true")
         await page.value("document.querySelector('[name=refund_address]').focus()")
@@ -146,7 +146,7 @@ async def test_polling_stops_or_slows_down_after_an_error(
     pages: Pages, tmp_path: Path, status: int
 ) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, pages.url + pages.paying.path()) as page:
+    async with open_page(BROWSER, tmp_path, pages.url + pages.paying.path()) as page:
         await page.until("!!document.querySelector('[data-kind=waits]')")
         await page.value(ANSWER % status)
         await page.until("window.looks === 1")
@@ -157,7 +157,7 @@ async def test_polling_stops_or_slows_down_after_an_error(
 
 async def test_pay_page_reloads_once_at_the_deadline(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, pages.url + pages.address.path()) as page:
+    async with open_page(BROWSER, tmp_path, pages.url + pages.address.path()) as page:
         await page.until("!!document.querySelector('[data-left]')")
         page.requests.clear()
         await page.value("document.querySelector('[data-left]').dataset.left = 0")
@@ -171,7 +171,7 @@ async def test_pay_page_reloads_once_at_the_deadline(pages: Pages, tmp_path: Pat
 
 async def test_pay_page_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await page.send("Emulation.setScriptExecutionDisabled", value=True)
         await page.send("Page.navigate", url=pages.url + pages.address.path())
         tree = ""
@@ -187,7 +187,7 @@ async def test_pay_page_works_without_scripts(pages: Pages, tmp_path: Path) -> N
 async def with_wallet(pages: Pages, folder: Path) -> AsyncIterator[Page]:
     """Open the page of a swap, with a wallet to pay it."""
     assert BROWSER is not None
-    async with opened(BROWSER, folder, "about:blank") as page:
+    async with open_page(BROWSER, folder, "about:blank") as page:
         await page.send("Page.addScriptToEvaluateOnNewDocument", source=WALLET)
         await show(page, pages.url + pages.wallet.path())
         await page.until(OFFERED)

@@ -41,10 +41,10 @@ from services.dashboard.tests.shop import (
 )
 from swap_domain.catalogue import NATIVE
 from tests.plugins.postgres import Database
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.fees import Fees
 from tests.support.screens import AXE, NARROW, WIDE, guide_image, look, show, violations
-from tests.support.walks import CUT, Walk, is_status, press_tab, unwalked, unwalked_forms
+from tests.support.walks import CUT, Walk, find_unwalked, is_status, press_tab, unwalked_forms
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
@@ -265,7 +265,7 @@ async def test_every_page_has_a_screen(database: Database, api: Api) -> None:
     made = Dashboard(database, api, public_url=ADDRESS, bench_url="http://127.0.0.1:1", **PROVIDER)
     routes = made.parts.site.routes
 
-    assert unwalked(routes, SCREENS, NOT_PAGES) == set()
+    assert find_unwalked(routes, SCREENS, NOT_PAGES) == set()
     assert unwalked_forms(routes, SCREENS, REDIRECTS) == set()
     await made.close()
 
@@ -274,7 +274,7 @@ async def test_every_page_has_a_screen(database: Database, api: Api) -> None:
 @pytest.mark.slow
 async def test_dashboard_screens_pass_the_screen_checks(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         walk = Walk(page, site.url, visitors=site.visitors, ids={"": site.ids})
         await walk.over((*SIGNED_OUT, *SIGNED_IN))
         title = await page.value("document.title")
@@ -289,7 +289,7 @@ async def test_first_tab_stop_skips_the_menus_and_menus_open_by_keyboard(
     site: Site, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await show(page, f"{site.url}/apps/{site.app}/swaps")
         await press_tab(page)
@@ -340,7 +340,7 @@ async def test_charts_export_and_partial_deposits_are_shown(
     assert BROWSER is not None
     swap = await _store_a_month(api, site.app)
     path = f"{site.url}/apps/{site.app}"
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, "light", WIDE)
         await show(page, path)
@@ -381,7 +381,7 @@ async def test_delivery_chart_is_drawn_from_the_numbers_of_its_table(
         for _ in range(number):
             at = now - timedelta(hours=hours)
             await api.store_message(hook, site.app, uuid4(), "text", state=state, at=at)
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, scheme, WIDE)
         await show(page, f"{site.url}/apps/{site.app}/webhooks/{hook}")
@@ -403,7 +403,7 @@ async def test_delivery_chart_is_drawn_from_the_numbers_of_its_table(
 async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     _send_requests(api, site.app, site.ids["swap_id"])
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/apps/{site.app}/requests")
@@ -421,7 +421,7 @@ async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) 
 
 async def test_fees_lead_to_the_ledger_of_their_swap(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/apps/{site.app}/fees")
@@ -440,7 +440,7 @@ async def test_fees_lead_to_the_ledger_of_their_swap(site: Site, tmp_path: Path)
 
 async def test_a_narrow_menu_shows_the_current_entry(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await sign_in(page, site)
         await look(page, "light", NARROW)
         await show(page, f"{site.url}/organization/changes")
@@ -455,7 +455,7 @@ async def test_other_pages_have_pictures(api: Api, site: Site, tmp_path: Path) -
     organization = site.ids["organization_id"]
     invitation = api.invite(organization, "developer", name="cleo@shop.example")
     api.order(f"/apps/{site.app}/webhooks", {"url": "http://127.0.0.1:9998/orders"})
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with open_page(BROWSER, tmp_path, "about:blank") as page:
         await look(page, "light", WIDE)
         await show(page, f"{site.url}/sign-in")
         await _save_guide_picture(page, "sign-in", height=720)

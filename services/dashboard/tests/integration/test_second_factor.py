@@ -32,7 +32,7 @@ from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing, Unreadable
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.screens import AXE, WIDE, guide_image, look
 from tests.support.walks import Walk, is_status
 
@@ -406,7 +406,7 @@ async def test_second_factor_screens_pass_the_screen_checks(
     program, (url, link) = find_browser(), site
     assert program is not None
     ids: dict[str, str] = {}
-    async with opened(program, tmp_path, link) as page:
+    async with open_page(program, tmp_path, link) as page:
         await sign_in_by_link(page)
         walk = Walk(page, url, ids={"": ids})
         for screen in BY_LINK:

@@ -23,7 +23,7 @@ from swap_dashboard.ports import ApiUnavailable
 from swap_dashboard.usecases.record_status import CACHE_DURATION
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
-from tests.support.browser import Page, find_browser, opened
+from tests.support.browser import Page, find_browser, open_page
 from tests.support.screens import AXE, WIDE, guide_image, look, show
 from tests.support.walks import Walk
 
@@ -322,7 +322,7 @@ async def test_status_page_passes_the_screen_checks(url: str, tmp_path: Path) ->
     browser = find_browser()
     assert browser is not None
     site = url.removesuffix("/status")
-    async with opened(browser, tmp_path, "about:blank") as page:
+    async with open_page(browser, tmp_path, "about:blank") as page:
         walk = Walk(page, site, ids={"": {}})
         await walk.over(STATUS)
         if GUIDE:
@@ -340,7 +340,7 @@ async def test_status_page_of_fifty_networks_passes_the_screen_checks(
 ) -> None:
     browser = find_browser()
     assert browser is not None
-    async with opened(browser, tmp_path, "about:blank") as page:
+    async with open_page(browser, tmp_path, "about:blank") as page:
         walk = Walk(page, url.removesuffix("/status"), ids={"": {}})
         await walk.over(STATUS_OF_MANY)
         await show(page, url)

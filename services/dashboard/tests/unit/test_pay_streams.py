@@ -20,7 +20,7 @@ from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.pay_ports import Payer, ReadSwap
 from swap_dashboard.ports import ApiRefused, ApiUnavailable
-from tests.support.serving import served
+from tests.support.serving import serve
 from tests.support.waiting import until
 
 PATH = f"/pay/{uuid4()}/events?token=x"
@@ -172,7 +172,7 @@ async def test_open_streams_do_not_block_requests() -> None:
 
     routes = [Route("/pay/v1/swaps/1/events", endless), Route("/pay/v1/swaps/1", swap)]
     payer = Payer("1", "token", "192.0.2.1")
-    async with served(Starlette(routes=routes)) as url:
+    async with serve(Starlette(routes=routes)) as url:
         api = HttpPayApi(url, answer_seconds=5, streams_max=1)
         stream = api.events(payer, "")
 

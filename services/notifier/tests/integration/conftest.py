@@ -15,8 +15,8 @@ TABLES = "endpoint, webhook_message, delivery_attempt, inbox"
 
 
 @pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(migrated("notifier")), application_name="test")
+async def engine(migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
+    engine = create_engine(SecretStr(migrate_schema("notifier")), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(sql(emptying(TABLES)))
     yield engine

@@ -82,7 +82,7 @@ async def a_process(environment: Mapping[str, str], **more: str) -> AsyncIterato
 
 @pytest.fixture
 async def environment(
-    migrated: Callable[[str], str], broker: Broker, tmp_path: Path
+    migrate_schema: Callable[[str], str], broker: Broker, tmp_path: Path
 ) -> dict[str, str]:
     await ensure_topics(broker.settings)
     catalogue = str(tmp_path / "catalogue.yaml")
@@ -95,7 +95,7 @@ async def environment(
         "SWAP_REDIS__URL": "redis://127.0.0.1:1",
         "SWAP_OPERATOR__TOKEN": TOKEN,
         "SWAP_CATALOGUE": catalogue,
-        "SWAP_NOTIFIER__DATABASE_URL": migrated("notifier"),
+        "SWAP_NOTIFIER__DATABASE_URL": migrate_schema("notifier"),
         "SWAP_NOTIFIER__SECRET_KEYS": json.dumps([SEALING_KEY]),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
         "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT1S",
@@ -110,12 +110,12 @@ Publish = Callable[[SwapChanged], Awaitable[None]]
 
 
 @pytest.fixture
-def publish(migrated: Callable[[str], str], broker: Broker) -> Publish:
+def publish(migrate_schema: Callable[[str], str], broker: Broker) -> Publish:
     """Return a function that publishes a swap's change as the settler does."""
 
     async def of(swap: SwapChanged) -> None:
         message = Outgoing.of(SWAP_CHANGED, seal_swap(swap))
-        await send_from_outbox(migrated("settler"), broker, message)
+        await send_from_outbox(migrate_schema("settler"), broker, message)
 
     return of
 

@@ -29,9 +29,9 @@ LOST_SECRET = to_secret(b"l" * 32)
 
 
 @pytest.fixture
-async def open_store(migrated: Callable[[str], str]) -> AsyncIterator[Open]:
+async def open_store(migrate_schema: Callable[[str], str]) -> AsyncIterator[Open]:
     """Return a function that opens the store of a process with these keys."""
-    url = migrated("notifier")
+    url = migrate_schema("notifier")
     engine = create_engine(SecretStr(url), application_name="test")
     database = url.replace("+psycopg", "")
     async with await psycopg.AsyncConnection.connect(database) as connection:

@@ -35,8 +35,8 @@ HUGE = 10**77 + 1
 
 
 @pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(migrated("quoter")), application_name="test")
+async def engine(migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
+    engine = create_engine(SecretStr(migrate_schema("quoter")), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(sql(emptying("inventory, completion, completion_average, inbox")))
     yield engine

@@ -102,10 +102,10 @@ async def quoted(status: int, url: str) -> bytes:
 
 class TestProcess:
     async def test_answers_from_what_it_learned(
-        self, migrated: Callable[[str], str], broker: Broker, node: str, tmp_path: Path
+        self, migrate_schema: Callable[[str], str], broker: Broker, node: str, tmp_path: Path
     ) -> None:
         await ensure_topics(broker.settings)
-        settler = migrated("settler")
+        settler = migrate_schema("settler")
         prices, catalogue = tmp_path / "prices.json", tmp_path / "catalogue.yaml"
         prices.write_text('{"ETH": "3000", "USDC": "1"}')
         catalogue.write_text(json.dumps(a_catalogue_document()))  # JSON is valid YAML
@@ -125,7 +125,7 @@ class TestProcess:
                 "SWAP_OPERATOR__TOKEN": "operator",
                 "SWAP_CATALOGUE": str(catalogue),
                 "SWAP_NODES": json.dumps({ETHEREUM: [f"{node}31337"], POLYGON: [f"{node}31338"]}),
-                "SWAP_QUOTER__DATABASE_URL": migrated("quoter"),
+                "SWAP_QUOTER__DATABASE_URL": migrate_schema("quoter"),
                 "SWAP_QUOTER__INTERNAL_PORT": str(internal),
                 "SWAP_QUOTER__PORT": str(port),
                 "SWAP_QUOTER__PRICES_FILE": str(prices),

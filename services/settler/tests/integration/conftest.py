@@ -30,12 +30,12 @@ def audit() -> Audit:
 
 
 @pytest.fixture(scope="module")
-def migrated(
-    audit: Audit, database: Database, migrated: Callable[[str], str]
+def migrate_schema(
+    audit: Audit, database: Database, migrate_schema: Callable[[str], str]
 ) -> Callable[[str], str]:
     """Migrate every service: the invariants ask through views of them all."""
     audit.begin(database)
-    return migrated
+    return migrate_schema
 
 
 @pytest.fixture(autouse=True)
@@ -48,9 +48,9 @@ def _no_invariant_is_broken(audit: Audit, request: pytest.FixtureRequest) -> Ite
 
 
 @pytest.fixture
-async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+async def watcher(migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
     """The chain-watcher's database, as the chain-watcher sees it."""
-    engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
+    engine = create_engine(SecretStr(migrate_schema("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(sql(emptying(WATCHED_TABLES)))
     yield engine
@@ -58,8 +58,10 @@ async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def engine(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=10)
+async def engine(watcher: Engine, migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
+    engine = create_engine(
+        SecretStr(migrate_schema("settler")), application_name="test", pool_size=10
+    )
     async with engine.begin() as connection:
         await connection.execute(sql(emptying(TABLES)))
     yield engine
@@ -67,7 +69,7 @@ async def engine(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterat
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
     """Return the world of the lane that pays out."""
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         yield world

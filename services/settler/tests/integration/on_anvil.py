@@ -88,14 +88,14 @@ def node(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-async def anvil_world(node: str, migrated: Callable[[str], str]) -> AsyncIterator[OnAnvil]:
+async def anvil_world(node: str, migrate_schema: Callable[[str], str]) -> AsyncIterator[OnAnvil]:
     signer = Account.from_key(SIGNER_KEY).address
     async with Deployer(node, OWNER_KEY) as owner:
         depository, treasury = await deploy_contracts(owner, ARTIFACTS, operators=[signer])
         limit = ("setOutflowLimit", NATIVE, LIMIT, 24 * 3600)
         await owner.transact(ARTIFACTS / "Treasury.json", treasury, *limit)
         await owner.send_native(treasury, 10**20)
-    opened = opened_world(migrated("settler"), DESTINATION, signer=signer, treasury=treasury)
+    opened = opened_world(migrate_schema("settler"), DESTINATION, signer=signer, treasury=treasury)
     async with open_session() as session, opened as world:
         rpc = Rpc.to_urls(DESTINATION, [node], session)
         reader = EvmReader(rpc, depository=depository, treasury=treasury, tokens=[NATIVE])

@@ -29,9 +29,9 @@ OTHER: Final = a_recipient(77)  # another operator of the Treasury
 
 
 @asynccontextmanager
-async def opened_beside_other(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+async def opened_beside_other(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
     """Yield a destination with a second operator of its Treasury."""
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         world.chain.authorize(OTHER)
         await world.close_slots()  # the ledger has its gas money

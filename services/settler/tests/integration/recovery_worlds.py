@@ -15,9 +15,9 @@ SIGNER_HERE: Final = a_recipient(50)
 
 
 @asynccontextmanager
-async def opened_destination(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+async def opened_destination(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
     """Yield the destination on an empty database."""
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         await world.close_slots()  # the ledger has its gas money
         yield world
@@ -25,10 +25,10 @@ async def opened_destination(migrated: Callable[[str], str]) -> AsyncIterator[Wo
 
 
 @asynccontextmanager
-async def opened_source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+async def opened_source(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
     """Yield the source, with the same database as the destination."""
     async with opened_world(
-        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
+        migrate_schema("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
     ) as source_world:
         source_world.chain.give(SIGNER_HERE, NATIVE, 10**18)
         await source_world.close_slots()

@@ -192,9 +192,9 @@ class TestStart:
 
     @pytest.mark.parametrize("role", ["api", "chain_watcher", "auditor"])
     def test_is_read_by_services_that_start_and_by_the_auditor(
-        self, migrated: Callable[[str], str], role: str
+        self, migrate_schema: Callable[[str], str], role: str
     ) -> None:
-        url = migrated("settler").replace("settler:", f"{role}:").replace("+psycopg", "")
+        url = migrate_schema("settler").replace("settler:", f"{role}:").replace("+psycopg", "")
 
         with psycopg.connect(url) as connection:
             connection.execute("SELECT * FROM settler.asset_in_use")

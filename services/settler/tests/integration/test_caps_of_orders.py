@@ -37,8 +37,8 @@ OWNER = a_recipient(77)
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 

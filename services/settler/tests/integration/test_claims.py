@@ -34,7 +34,7 @@ from swap_settler.operator.usecases.attach_claimable import AttachClaimable
 from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.settling.decide.deposits import NotReversible
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 from tests.support.serving import client_of, post
 
 pytestmark = pytest.mark.connected
@@ -48,8 +48,8 @@ WHERE kind IN ('claimable', 'suspense', 'in_flight', 'swap_liability') AND balan
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 
@@ -172,7 +172,7 @@ class TestABalance:
         world.chain.mine()
 
         assert again.to_address == a_recipient(78)
-        assert world.paid(78) == REQUESTED
+        assert world.paid_amount(78) == REQUESTED
         ids = {row.paid_id for row in await world.rows("SELECT paid_id FROM intent")}
         assert len(ids) == 1, "the Treasury accepts it once, whoever it goes to"
 
@@ -199,7 +199,7 @@ class TestABalance:
         killed_at(monkeypatch, point, send_payouts)
         if point == "settler.after_slot":
             expect_wrong_nonces(monkeypatch)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
         await world.send_everything()
         await world.rebroadcast()

@@ -34,10 +34,10 @@ FREE_DISK = "DROP FUNCTION settler.fill_disk CASCADE"
 
 @pytest.fixture
 async def proxied(
-    migrated: Callable[[str], str],
+    migrate_schema: Callable[[str], str],
 ) -> AsyncIterator[tuple[CuttingProxy, World]]:
     async with (
-        cutting_proxy(migrated("settler")) as (proxy, through),
+        cutting_proxy(migrate_schema("settler")) as (proxy, through),
         opened_world(through, DESTINATION) as world,
     ):
         yield proxy, world
@@ -70,7 +70,7 @@ def full_disk(database: Database, table: str) -> Iterator[None]:
 async def payments(world: World) -> tuple[int, int, list[int]]:
     slots = await world.rows("SELECT 1 FROM nonce_slot")
     attempts = await world.rows("SELECT 1 FROM attempt")
-    return len(slots), len(attempts), [world.paid(number) for number in NUMBERS]
+    return len(slots), len(attempts), [world.paid_amount(number) for number in NUMBERS]
 
 
 @pytest.mark.fault("P1")

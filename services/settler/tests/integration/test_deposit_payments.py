@@ -45,8 +45,8 @@ BALANCE: Final = "SELECT id FROM account WHERE kind = 'claimable' AND deposit_id
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 
@@ -134,7 +134,7 @@ OF_CLAIM = pytest.mark.parametrize(
 class TestARefund:
     async def test_of_its_own_leg_is_on_the_record_of_that_deposit_only(self, world: World) -> None:
         await main_leg_refunded(world)
-        before = world.paid(1)
+        before = world.paid_amount(1)
         await late_deposit_arrived(world)
         assert await payments_of(world, LATE) == []
 
@@ -142,7 +142,7 @@ class TestARefund:
         hash = await confirm_latest(world)
 
         record = await record_of(world, LATE)
-        paid = {"base_units": str(world.paid(1) - before), "to_address": a_recipient(1)}
+        paid = {"base_units": str(world.paid_amount(1) - before), "to_address": a_recipient(1)}
         assert record["payments"] == [
             a_payment("refund", "confirmed", transaction_hash=hash, **paid)
         ]
@@ -207,7 +207,7 @@ class TestAClaim:
 class TestAnAttachedDeposit:
     async def test_has_the_refund_of_its_leg(self, world: World) -> None:
         await main_leg_refunded(world)
-        before = world.paid(1)
+        before = world.paid_amount(1)
         await an_unmatched_transfer(world)
         await attach_transfer(world)
 
@@ -215,7 +215,7 @@ class TestAnAttachedDeposit:
         hash = await confirm_latest(world)
 
         record = await record_of(world, TRANSFER)
-        paid = {"base_units": str(world.paid(1) - before), "to_address": a_recipient(1)}
+        paid = {"base_units": str(world.paid_amount(1) - before), "to_address": a_recipient(1)}
         assert record["deposit"]["swap_id"] == str(a_request(1).body.swap_id)
         assert record["payments"] == [
             a_payment("refund", "confirmed", transaction_hash=hash, **paid)
@@ -281,7 +281,7 @@ class TestARevertedDeposit:
     async def test_keeps_the_payment_that_was_sent_beside_its_loss(self, world: World) -> None:
         await world.settle(a_deposit(8, from_address=FUNDER, **UNMATCHED))  # it covers the loss
         await main_leg_refunded(world)
-        before = world.paid(1)
+        before = world.paid_amount(1)
         await late_deposit_arrived(world)
         await refunded(world)
         await world.settle(a_deposit(1, deposit_id=LATE, version=3, state="reverted"))
@@ -291,7 +291,7 @@ class TestARevertedDeposit:
         hash = await confirm_latest(world)
 
         record = await record_of(world, LATE)
-        paid = {"base_units": str(world.paid(1) - before), "to_address": a_recipient(1)}
+        paid = {"base_units": str(world.paid_amount(1) - before), "to_address": a_recipient(1)}
         assert record["payments"] == [
             a_payment("refund", "confirmed", transaction_hash=hash, **paid)
         ]

@@ -21,7 +21,7 @@ from swap_settler.paying.usecases import send_payouts
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
 from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -33,9 +33,9 @@ RECENTLY = "UPDATE intent SET created_at = now()"
 
 
 @pytest.fixture
-async def refunding(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+async def refunding(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
     """Return the world of the lane that refunds."""
-    async with opened_world(migrated("settler"), SOURCE) as world:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 
@@ -170,7 +170,7 @@ class TestAPaymentThatWaits:
         await world.confirmed_swaps(1)
 
         killed_at(monkeypatch, "settler.before_send", send_payouts)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
         await world.confirmed_swaps(1, first=2)
         assert sorted(await world.intent_states()) == ["assigned", "reserved"]
@@ -237,9 +237,9 @@ def test_bounds_are_those_that_are_published() -> None:
     }
 
 
-async def watched(migrated: Callable[[str], str], age: timedelta) -> None:
+async def watched(migrate_schema: Callable[[str], str], age: timedelta) -> None:
     """Set the age of the last block of the destination that the chain-watcher has seen."""
-    engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
+    engine = create_engine(SecretStr(migrate_schema("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(
             sql(
@@ -255,7 +255,7 @@ async def watched(migrated: Callable[[str], str], age: timedelta) -> None:
 
 class TestAChainWithoutBlocks:
     async def test_stops_the_clocks_of_what_is_out_there_and_gives_that_time_back(
-        self, world: World, migrated: Callable[[str], str]
+        self, world: World, migrate_schema: Callable[[str], str]
     ) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -264,15 +264,15 @@ class TestAChainWithoutBlocks:
         await change(world, "ALTER TABLE swap_transition DISABLE TRIGGER append_only")
         await change(world, "UPDATE swap_transition SET at = now() - interval '5 hours'")
         await change(world, "ALTER TABLE swap_transition ENABLE TRIGGER append_only")
-        await watched(migrated, timedelta(seconds=1))
+        await watched(migrate_schema, timedelta(seconds=1))
         assert len(await stuck(world)) == 1
 
-        await watched(migrated, 3 * HOUR)
+        await watched(migrate_schema, 3 * HOUR)
         assert await stuck(world) == []
         [slot] = await world.store.open_slots(lowest=0)
         assert 2 * HOUR <= slot.assigned_for < 3 * HOUR
 
-        await watched(migrated, timedelta(seconds=1))
+        await watched(migrate_schema, timedelta(seconds=1))
         assert await stuck(world) == []
         assert await world.rows(
             "SELECT count(*) FROM network_silence WHERE ended_at > began_at"
@@ -303,7 +303,7 @@ class TestAParkedMessage:
 
         await world.send_everything()
         world.chain.mine()
-        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
 
         assert (
             await world.store.due(limit=10)
@@ -313,4 +313,4 @@ class TestAParkedMessage:
         await change(world, "UPDATE intent SET due_at = now() WHERE state = 'reserved'")
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT

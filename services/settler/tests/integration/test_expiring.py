@@ -117,9 +117,9 @@ async def end_parked(engine: Engine, state: str) -> None:
 
 
 @pytest.fixture
-async def api(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+async def api(migrate_schema: Callable[[str], str]) -> AsyncIterator[Engine]:
     """The api's database, as the api sees it."""
-    engine = create_engine(SecretStr(migrated("api")), application_name="test")
+    engine = create_engine(SecretStr(migrate_schema("api")), application_name="test")
     yield engine
     async with engine.begin() as connection:
         await connection.execute(sql("TRUNCATE outbox"))

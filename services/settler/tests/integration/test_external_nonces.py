@@ -45,8 +45,8 @@ EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, FLOAT)
         await world.close_slots()  # the ledger has its gas money
         yield world
@@ -128,7 +128,7 @@ class TestAForeignNonce:
         await world.send_everything()
         world.chain.mine(4)
         await world.close_slots()
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         assert not await is_halted(world)
         [slot] = await world.rows(
             "SELECT transaction_hash, closed_at, witnesses FROM signer_transaction"
@@ -182,7 +182,7 @@ class TestAForeignNonce:
 
         assert await world.intent_states() == ["broadcast"]  # broadcast, and left as it is
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S11")
     async def test_s11_explains_nonces_that_were_never_handed_out(self, world: World) -> None:
@@ -202,7 +202,7 @@ class TestAForeignNonce:
 
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         nonces = await world.rows("SELECT nonce FROM nonce_slot ORDER BY nonce")
         assert [row.nonce for row in nonces] == [0, 1, 2, 3]
 
@@ -220,7 +220,7 @@ class TestAForeignNonce:
 
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S11")
     async def test_s11_ends_a_payment_whose_deposit_a_reorg_removed(self, world: World) -> None:
@@ -235,7 +235,7 @@ class TestAForeignNonce:
         assert await last_cause(world) == "payment_reconciled"
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == 0
+        assert world.paid_amount(1) == 0
 
     @pytest.mark.fault("S11")
     async def test_s11_keeps_its_proof_with_a_payment_that_is_given_up_later(
@@ -331,7 +331,7 @@ class TestTheProof:
         await world.send_everything()
         world.chain.mine(4)
         await world.close_slots()
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         open_slots = await world.rows("SELECT nonce FROM nonce_slot WHERE closed_at IS NULL")
         assert open_slots == []
 
@@ -442,7 +442,7 @@ class TestTheProof:
 
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S11")
     async def test_s11_two_operators_at_once_free_it_once(
@@ -465,14 +465,14 @@ class TestTheProof:
 
         assert await world.intent_states() == ["broadcast"]
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
 
 @pytest.mark.fault("S11")
 async def test_s11_a_sweep_on_an_external_nonce_is_retried(
-    migrated: Callable[[str], str],
+    migrate_schema: Callable[[str], str],
 ) -> None:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         world.chain.give(SIGNER, NATIVE, FLOAT)
         await world.request_with_addresses(1)
         await world.arrives(1)

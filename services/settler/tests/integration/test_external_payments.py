@@ -49,8 +49,8 @@ EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_beside_other(migrated) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_beside_other(migrate_schema) as world:
         yield world
 
 
@@ -204,7 +204,7 @@ class TestExplaining:
 
         results = await asyncio.gather(*orders, return_exceptions=True)
 
-        assert sorted(type(one).__name__ for one in results) == ["Refused", "list"]
+        assert sorted(type(one).__name__ for one in results) == ["RequestRefused", "list"]
         assert await balances(world) == {}
 
     async def test_is_refused_until_it_is_final(self, world: World) -> None:
@@ -234,7 +234,7 @@ class TestExplaining:
         await world.close_slots()
 
         assert not await is_halted(world)
-        assert (world.paid(1), world.paid(2)) == (PAYOUT - 1, PAYOUT)
+        assert (world.paid_amount(1), world.paid_amount(2)) == (PAYOUT - 1, PAYOUT)
         assert sorted(await world.intent_states()) == ["broadcast", "broadcast"]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         assert await dwelling.find_unsent(timedelta(0), limit=10) == {}
@@ -276,8 +276,8 @@ class TestExplainingAClaim:
         return external
 
     @pytest.fixture
-    async def other_world(self, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-        async with opened_world(migrated("settler"), SOURCE) as world:
+    async def other_world(self, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+        async with opened_world(migrate_schema("settler"), SOURCE) as world:
             world.chain.authorize(OTHER)
             yield world
 

@@ -75,8 +75,8 @@ class Watcher:
 
 
 @pytest.fixture
-async def halts(migrated: Callable[[str], str]) -> AsyncIterator[Watcher]:
-    engine = create_engine(SecretStr(migrated("chain_watcher")), application_name="test")
+async def halts(migrate_schema: Callable[[str], str]) -> AsyncIterator[Watcher]:
+    engine = create_engine(SecretStr(migrate_schema("chain_watcher")), application_name="test")
     watcher = Watcher(engine)
     await watcher.empty()
     yield watcher
@@ -85,16 +85,16 @@ async def halts(migrated: Callable[[str], str]) -> AsyncIterator[Watcher]:
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str], halts: Watcher) -> AsyncIterator[World]:
+async def world(migrate_schema: Callable[[str], str], halts: Watcher) -> AsyncIterator[World]:
     """Return the world of the lane that pays out."""
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         yield world
 
 
 @pytest.fixture
-async def refunding(migrated: Callable[[str], str], world: World) -> AsyncIterator[World]:
+async def refunding(migrate_schema: Callable[[str], str], world: World) -> AsyncIterator[World]:
     """Return the world of the lane that refunds, with the same database."""
-    async with opened_world(migrated("settler"), SOURCE, beside_another=True) as source_world:
+    async with opened_world(migrate_schema("settler"), SOURCE, beside_another=True) as source_world:
         yield source_world
 
 
@@ -121,7 +121,7 @@ async def test_r6_payments_on_and_for_deposits_of_a_halted_network_wait(
     await halts.resume()
     await world.send_everything()
     world.chain.mine()
-    assert [world.paid(number) for number in (1, 2)] == [PAYOUT] * 2
+    assert [world.paid_amount(number) for number in (1, 2)] == [PAYOUT] * 2
 
 
 @pytest.mark.fault("R6")
@@ -134,7 +134,7 @@ async def test_r6_halt_of_another_network_does_not_delay_payments(
     await world.send_everything()
     world.chain.mine()
 
-    assert world.paid(1) == PAYOUT
+    assert world.paid_amount(1) == PAYOUT
 
 
 @pytest.mark.parametrize("where", [SOURCE, DESTINATION])
@@ -184,7 +184,7 @@ async def test_r6_payment_with_a_nonce_on_another_network_is_sent(
     await world.send_everything()
     world.chain.mine()
 
-    assert world.paid(1) == PAYOUT
+    assert world.paid_amount(1) == PAYOUT
 
 
 @pytest.mark.fault("R6")
@@ -199,13 +199,13 @@ async def test_r6_refund_after_an_abandoned_payment_there_waits(
 
     await halts.halt(DESTINATION)
     await refunding.send_everything()
-    assert refunding.paid(9) == 0
+    assert refunding.paid_amount(9) == 0
     assert (await refunding.store.due(limit=10)).payments == []
 
     await halts.resume()
     await refunding.send_everything()
     refunding.chain.mine()
-    assert refunding.paid(9) > 0
+    assert refunding.paid_amount(9) > 0
 
 
 async def dead(world: World) -> None:
@@ -254,7 +254,7 @@ async def test_r6_refund_without_a_payment_attempt_there_is_sent(
     await refunding.send_everything()
     refunding.chain.mine()
 
-    assert refunding.paid(1) > 0
+    assert refunding.paid_amount(1) > 0
 
 
 @pytest.mark.parametrize("where", [SOURCE, DESTINATION])

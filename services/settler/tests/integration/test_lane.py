@@ -30,14 +30,14 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model import observe_changes
 from swap_settler.paying.store.lane_store import LaneName
 from swap_settler.paying.usecases import send_payouts
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         world.engine.statement_listener = world.statements.append
         yield world
 
@@ -65,14 +65,14 @@ class TestACrash:
     ) -> None:
         await world.confirmed_swaps(3)
         sending_killed_at(monkeypatch, point)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
 
         await world.send_everything()
         await world.rebroadcast()
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2, 3)] == [PAYOUT] * 3
+        assert [world.paid_amount(n) for n in (1, 2, 3)] == [PAYOUT] * 3
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
         assert len(await world.rows("SELECT 1 FROM attempt")) == 1
         assert await world.intent_states() == ["broadcast"] * 3
@@ -86,7 +86,7 @@ class TestACrash:
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_of_every_node_is_outlived_by_the_stored_bytes(self, world: World) -> None:
         await world.confirmed_swaps(1)
@@ -105,7 +105,7 @@ class TestACrash:
         await world.rebroadcast()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         assert await world.intent_states() == ["broadcast"]
 
 
@@ -142,7 +142,7 @@ class TestABatch:
         assert sent == 4
         assert statements < 40
         assert waited <= 10  # one of them during the requests to the chain
-        assert sum(world.paid(n) for n in range(1, 201)) == 200 * PAYOUT
+        assert sum(world.paid_amount(n) for n in range(1, 201)) == 200 * PAYOUT
 
     async def test_excludes_coins_for_a_contract_which_are_sent_separately(
         self, world: World
@@ -179,7 +179,7 @@ class TestARecipientThatRefuses:
             await world.send_everything()
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2, 3)] == [PAYOUT, 0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2, 3)] == [PAYOUT, 0, PAYOUT]
         failed = await world.rows("SELECT status, fail_reason FROM swap WHERE sequence_number = 2")
         assert failed == [("failed", "destination_unavailable")]
         assert counted.get() == before + 1
@@ -207,7 +207,7 @@ class TestARecipientThatRefuses:
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot ORDER BY 1")] == [
             0,
             1,
@@ -223,7 +223,7 @@ class TestARecipientThatRefuses:
         world.chain.refuse(a_recipient(1))
         world.chain.mine()
         await world.close_slots()
-        assert (world.paid(1), await world.intent_states()) == (0, ["broadcast"])
+        assert (world.paid_amount(1), await world.intent_states()) == (0, ["broadcast"])
 
         world.chain.refuse(a_recipient(1), refuses=False)
         world.chain.reorg(1)
@@ -233,7 +233,7 @@ class TestARecipientThatRefuses:
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
 
     @pytest.mark.parametrize("reported", ["before", "after"])
@@ -262,7 +262,7 @@ class TestARecipientThatRefuses:
         await world.rows("UPDATE intent SET due_at = now()")
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
 
 class TestADeathProof:
@@ -532,7 +532,7 @@ class TestASlotWithoutPayments:
     ) -> None:
         await world.confirmed_swaps(1)
         sending_killed_at(monkeypatch, "settler.after_slot")
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
         await world.settle(a_deposit(1, version=3, state="reverted"))
         await world.confirmed_swaps(1, first=2)
@@ -540,7 +540,7 @@ class TestASlotWithoutPayments:
         await world.send_everything()
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
         cancels = await world.rows("SELECT nonce FROM attempt WHERE is_cancel")
         assert cancels == [(0,)]
 

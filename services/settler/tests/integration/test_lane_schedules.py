@@ -338,7 +338,7 @@ class ScheduleRun:
             is_owed = swap.is_credited and not out[to] and not back[to]
             assert swap.status in self._ends(swap, is_out=out[to] > 0, is_back=back[to] > 0)
             assert int(swap.claimable) == (REQUESTED if is_owed else 0)
-            assert self.there.world.paid(int(swap.number)) == (PAYOUT if out[to] else 0)
+            assert self.there.world.paid_amount(int(swap.number)) == (PAYOUT if out[to] else 0)
             ends[swap.status] += 1
         return ends
 
@@ -364,10 +364,10 @@ async def opened(url: str, random: Random) -> AsyncIterator[ScheduleRun]:
 
 @pytest.mark.parametrize("schedule", range(-(-SCHEDULES // SWAPS)))
 async def test_every_swap_is_paid_out_or_back_or_owed(
-    migrated: Callable[[str], str], schedule: int
+    migrate_schema: Callable[[str], str], schedule: int
 ) -> None:
     random = Random(f"{SEED}/{schedule}")
-    async with opened(migrated("settler"), random) as schedule_run:
+    async with opened(migrate_schema("settler"), random) as schedule_run:
         await schedule_run.begin()
         for _ in range(SWAPS * ACTS_PER_SWAP):
             await schedule_run.take_random_step()

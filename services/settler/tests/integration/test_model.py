@@ -294,19 +294,19 @@ class SettlerMachine(RuleBasedStateMachine):
         return which % len(self.model.methods) + 1
 
 
-def bound(migrated: Callable[[str], str], audit: Audit) -> type[SettlerMachine]:
+def bound(migrate_schema: Callable[[str], str], audit: Audit) -> type[SettlerMachine]:
     """Return the machine on the databases of this run."""
-    watcher_url = migrated("chain-watcher")
-    there = {"url": migrated("settler"), "watcher_url": watcher_url}
+    watcher_url = migrate_schema("chain-watcher")
+    there = {"url": migrate_schema("settler"), "watcher_url": watcher_url}
     return type(
         "BoundSettlerMachine", (SettlerMachine,), {**there, "audit": audit, "ends": Counter()}
     )
 
 
 def test_every_funded_swap_is_paid_out_or_back_or_claimable(
-    migrated: Callable[[str], str], audit: Audit
+    migrate_schema: Callable[[str], str], audit: Audit
 ) -> None:
-    machine = bound(migrated, audit)
+    machine = bound(migrate_schema, audit)
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
         stateful_step_count=STEPS,
@@ -327,10 +327,10 @@ class TestFound:
     """Failures that seeds found, as shrunk by hypothesis."""
 
     def test_a_later_deposit_goes_back_although_a_reorg_takes_the_accepted_one(
-        self, migrated: Callable[[str], str], audit: Audit
+        self, migrate_schema: Callable[[str], str], audit: Audit
     ) -> None:
         """MODEL_SEED=32: the swap expires."""
-        machine = bound(migrated, audit)()
+        machine = bound(migrate_schema, audit)()
         machine.begin(payouts=1, seed=0, swaps=[PAID_OUT, ("depository", True, REQUESTED, "")])
         machine.pay(which=1, units=REQUESTED, is_late=False)
         machine.observe(which=1, state="reverted")
@@ -340,10 +340,10 @@ class TestFound:
         assert machine.ends == {"completed": 1, "expired": 1}
 
     def test_a_claim_is_paid_before_its_deposit_address_is_swept(
-        self, migrated: Callable[[str], str], audit: Audit
+        self, migrate_schema: Callable[[str], str], audit: Audit
     ) -> None:
         """MODEL_SEED=33: the Treasury's own money pays it."""
-        machine = bound(migrated, audit)()
+        machine = bound(migrate_schema, audit)()
         addressed, back = ("deposit_address", False), ("depository", True)
         machine.begin(
             payouts=1,

@@ -121,8 +121,8 @@ async def both(url: str) -> AsyncIterator[Worlds]:
 
 
 @pytest.fixture
-async def worlds(migrated: Callable[[str], str]) -> AsyncIterator[Worlds]:
-    async with both(migrated("settler")) as worlds:
+async def worlds(migrate_schema: Callable[[str], str]) -> AsyncIterator[Worlds]:
+    async with both(migrate_schema("settler")) as worlds:
         yield worlds
 
 

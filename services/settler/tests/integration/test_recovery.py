@@ -46,21 +46,21 @@ from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.records import ListPlace, Record
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
-from tests.support.crashes import Killed
+from tests.support.crashes import ProcessKilled
 
 pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "the database was restored"}
 
 
 @pytest.fixture
-async def source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def source(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         # Each test begins with a database that is known, also the first one: it is a copy, as if
         # it was restored.
@@ -122,7 +122,7 @@ async def test_p6_a_lost_output_is_not_refunded_too(source: World) -> None:
     source.chain.mine()
 
     assert await causes(source) == ["evidence"]
-    assert source.paid(1) == 0
+    assert source.paid_amount(1) == 0
     [swap] = await source.rows("SELECT status FROM swap")
     assert swap.status == "ls_transfer_pending"
     assert await source.intent_states() == ["reserved"]
@@ -165,7 +165,7 @@ async def test_p6_a_lost_output_is_explained_and_made_once(world: World) -> None
     assert await world.intent_states() == ["confirmed"]
     [swap] = await world.rows("SELECT status FROM swap")
     assert swap.status == "completed"
-    assert world.paid(1) == PAYOUT
+    assert world.paid_amount(1) == PAYOUT
 
 
 class TestEnteringRecovery:
@@ -177,7 +177,7 @@ class TestEnteringRecovery:
         world.chain.mine()
 
         assert await causes(world) == []
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.parametrize(
         "changed", ["system_identifier = 1", "timeline = 99", "database_id = 1", "table_id = 1"]
@@ -208,7 +208,7 @@ class TestEnteringRecovery:
         await world.send_everything()
         world.chain.mine()
 
-        assert (world.paid(1), world.paid(2)) == (0, PAYOUT)
+        assert (world.paid_amount(1), world.paid_amount(2)) == (0, PAYOUT)
 
     @pytest.mark.fault("P5")
     async def test_p5_a_lossless_failover_begins_none(self, world: World) -> None:
@@ -220,7 +220,7 @@ class TestEnteringRecovery:
         world.chain.mine()
 
         assert await causes(world) == []
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_a_restart_holds_everything_until_it_is_registered(self, world: World) -> None:
         await world.confirmed_swaps(1)
@@ -288,7 +288,7 @@ class TestHeld:
         await held.send_everything()
         held.chain.mine()
 
-        assert held.paid(1) == PAYOUT
+        assert held.paid_amount(1) == PAYOUT
         [stored] = await held.rows("SELECT ended_by, ended_because FROM recovery")
         assert (stored.ended_by, stored.ended_because) == ("ann", "each payment was looked at")
         with pytest.raises(RequestRefused, match="not open"):
@@ -322,7 +322,7 @@ class TestHeld:
         await watching(world)()
         await world.confirmed_swaps(1)
         sending_killed_at(monkeypatch, "settler.after_slot")
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
         [counted] = await spent_payments(world)
         assert counted["state"] == "assigned"

@@ -56,14 +56,14 @@ pytestmark = pytest.mark.connected
 
 
 @pytest.fixture
-async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_destination(migrated) as world:
+async def world(watcher: Engine, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_destination(migrate_schema) as world:
         yield world
 
 
 @pytest.fixture
-async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_source(migrated) as source_world:
+async def source_world(world: World, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_source(migrate_schema) as source_world:
         yield source_world
 
 

@@ -47,21 +47,21 @@ from swap_settler.paying.usecases import fence_nonces
 from swap_settler.recovery.decide.recovery import Findings
 from swap_settler.recovery.store.recoveries import PostgresRecoveries
 from swap_settler.recovery.usecases import prove_recovery
-from tests.support.crashes import Killed
+from tests.support.crashes import ProcessKilled
 
 pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "looked at"}
 
 
 @pytest.fixture
-async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_destination(migrated) as world:
+async def world(watcher: Engine, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_destination(migrate_schema) as world:
         yield world
 
 
 @pytest.fixture
-async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_source(migrated) as source_world:
+async def source_world(world: World, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_source(migrate_schema) as source_world:
         yield source_world
 
 
@@ -109,7 +109,7 @@ class TestEnds:
         await keep_on(world)
 
         assert not await is_open(world)
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         [ended] = await world.rows("SELECT ended_by, ended_because FROM recovery")
         assert ended.ended_by == "settler"
         assert "0 were made" in ended.ended_because
@@ -240,7 +240,7 @@ class TestEnds:
         await fence(world)
         await keep_on(world)
 
-        assert (world.paid(1), world.paid(2)) == (0, PAYOUT)
+        assert (world.paid_amount(1), world.paid_amount(2)) == (0, PAYOUT)
         nonces = await world.rows("SELECT nonce FROM slot_intent")
         assert [row.nonce for row in nonces] == [SLOTS_MAX]
 
@@ -265,7 +265,7 @@ class TestForgotten:
 
         assert await try_to_end(watcher, world)
         await keep_on(world)
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         assert await statuses(world) == ["ls_transfer_pending"] * 2
         [retained] = await finishing(world).list_retained()
         assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "output")
@@ -278,7 +278,7 @@ class TestForgotten:
         assert ended.end == "made"
         assert await finishing(world).list_retained() == []
         assert (await statuses(world))[0] == "completed"
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("P6")
     async def test_p6_a_refund_excludes_the_output(
@@ -296,7 +296,8 @@ class TestForgotten:
         assert await try_to_end(watcher, world, source_world)
         await keep_on(world)
 
-        assert (source_world.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
+        assert source_world.paid_amount(1) == PAYOUT
+        assert (world.paid_amount(1), world.paid_amount(2)) == (0, PAYOUT)
         [retained] = await finishing(world).list_retained()
         assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "refund")
 
@@ -313,7 +314,7 @@ class TestForgotten:
         assert await try_to_end(watcher, world)
         await keep_on(world)
 
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         assert len(await finishing(world).list_retained()) == 1
 
     @pytest.mark.fault("P6")
@@ -325,7 +326,7 @@ class TestForgotten:
         late = await make_forgotten(world, 1, "output", nonce=SLOTS_MAX - 1)
         await restore_database(world)
         await fence(world)
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         await Watcher(world).report()
         assert not await try_to_end(watcher, world)
 
@@ -333,7 +334,7 @@ class TestForgotten:
         assert await try_to_end(watcher, world)
         await keep_on(world)
 
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         assert not await is_halted(world)
         [fenced] = await world.rows("SELECT end_nonce FROM recovery_fence")
         assert fenced.end_nonce == late.nonce + 1 + SLOTS_MAX
@@ -352,7 +353,7 @@ class TestForgotten:
         await world.sender.broadcast([out])  # its holder finally sends it
         await keep_on(world)
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.parametrize("is_forgotten", [False, True])
     @pytest.mark.fault("P6")
@@ -373,7 +374,7 @@ class TestForgotten:
         assert await try_to_end(watcher, world)
         await keep_on(world)
 
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         assert len(await finishing(world).list_retained()) == is_forgotten
         assert not await is_halted(world)
 
@@ -423,7 +424,7 @@ class TestForgotten:
         assert await try_to_end(watcher, world)
         await keep_on(world)
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         assert not await is_halted(world)
         [signer] = await world.rows("SELECT next_nonce FROM signer")
         assert signer.next_nonce == 3 + SLOTS_MAX + 1
@@ -458,7 +459,7 @@ class TestForgotten:
         await world.finish_recovery()
         await keep_on(world)
 
-        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
         assert (await finishing(world).list_retained())[0].kind == "output"
 
 
@@ -486,21 +487,21 @@ async def test_p6_each_step_may_crash(
     def crashpoint(name: str) -> None:
         if name == point and not died:
             died.append(name)
-            raise Killed(name)
+            raise ProcessKilled(name)
 
     for usecase in (fence_nonces, prove_recovery):
         monkeypatch.setattr(usecase, "crashpoint", crashpoint)
     for _ in range(4):
-        with suppress(Killed):
+        with suppress(ProcessKilled):
             await fencing(world)(epoch=world.epoch)
         await keep_on(world)
-        with suppress(Killed):
+        with suppress(ProcessKilled):
             await try_to_end(watcher, world)
 
     assert died == [point]
     assert not await is_open(world)
     await keep_on(world)
-    assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+    assert [world.paid_amount(1), world.paid_amount(2)] == [PAYOUT] * 2
     [retained] = await finishing(world).list_retained()
     assert retained.kind == "output"
 

@@ -50,8 +50,8 @@ RESTARTED = "booted_at = booted_at - interval '1 hour'"
 
 
 @pytest.fixture
-async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_destination(migrated) as world:
+async def world(watcher: Engine, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_destination(migrate_schema) as world:
         await watching(world)()  # a copied database is unknown until it is registered
         yield world
 
@@ -421,7 +421,7 @@ class TestANonceThatNothingExplains:
         await with_external_nonce.close_slots()
 
         assert not await is_open(with_external_nonce)
-        assert [with_external_nonce.paid(1), with_external_nonce.paid(2)] == [PAYOUT] * 2
+        assert [with_external_nonce.paid_amount(n) for n in (1, 2)] == [PAYOUT] * 2
         assert await finishing(with_external_nonce).list_retained() == []
 
     @pytest.mark.fault("S11")

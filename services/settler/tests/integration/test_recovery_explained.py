@@ -57,15 +57,15 @@ BEYOND = pytest.mark.breaks_invariants("I-27")
 
 
 @pytest.fixture
-async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_destination(migrated) as world:
+async def world(watcher: Engine, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_destination(migrate_schema) as world:
         await world.settle(a_funding(1))
         yield world
 
 
 @pytest.fixture
-async def source_world(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_source(migrated) as source_world:
+async def source_world(world: World, migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_source(migrate_schema) as source_world:
         yield source_world
 
 
@@ -129,7 +129,7 @@ class TestRefund:
             "to_address": a_recipient(1),
             "transaction_hash": made.transaction_hash,
         }
-        assert (source_world.paid(1), world.paid(1)) == (BACK, 0)
+        assert (source_world.paid_amount(1), world.paid_amount(1)) == (BACK, 0)
         assert await owed(world) == {}
         assert await finishing(world).list_retained() == []
         assert not await is_held(world, 1)
@@ -182,7 +182,7 @@ class TestRefund:
         for leg, made in ((None, first), (SECOND, second)):
             refund = await refund_of(world, leg)
             assert refund["transaction_hash"] == made.transaction_hash
-        assert source_world.paid(1) == 2 * back
+        assert source_world.paid_amount(1) == 2 * back
         assert await owed(world) == {}
 
     @BEYOND
@@ -217,7 +217,7 @@ class TestRefund:
         await keep_on(source_world)
 
         assert (ended.end, await statuses(world)) == ("left", ["pending_refund"])
-        assert source_world.paid(1) == units
+        assert source_world.paid_amount(1) == units
 
     async def test_waits_also_for_a_lost_address(
         self, world: World, source_world: World, watcher: Engine
@@ -312,7 +312,7 @@ class TestClaim:
         assert await owed(world) == {}
         [claim] = await world.rows("SELECT * FROM intent WHERE kind = 'claim'")
         assert (claim.state, claim.transaction_hash) == ("confirmed", made.transaction_hash)
-        assert (source_world.paid(88), world.paid(1)) == (REQUESTED, 0)
+        assert (source_world.paid_amount(88), world.paid_amount(1)) == (REQUESTED, 0)
         causes = {row.cause for row in await world.rows("SELECT cause FROM swap_transition")}
         assert "payment_reconciled" in causes
         assert "payment_ordered" not in causes
@@ -368,8 +368,8 @@ class TestOutput:
         source_world.chain.mine(4)
 
         assert (ended.end, await statuses(world)) == ("made", ["completed"])
-        assert world.paid(1) == PAYOUT
-        assert 0 < source_world.paid(1) < REQUESTED
+        assert world.paid_amount(1) == PAYOUT
+        assert 0 < source_world.paid_amount(1) < REQUESTED
 
     async def test_by_another_quote_stays_held(
         self, world: World, source_world: World, watcher: Engine

@@ -220,9 +220,9 @@ KINDS: Final = ("output", "refund")
 @pytest.mark.parametrize("seed", range(SEED, SEED + RESTORES))
 @pytest.mark.fault("P6")
 async def test_p6_each_leg_is_paid_once(
-    watcher: Engine, migrated: Callable[[str], str], seed: int
+    watcher: Engine, migrate_schema: Callable[[str], str], seed: int
 ) -> None:
-    async with restoring(watcher, migrated("settler"), Random(seed)) as restore:
+    async with restoring(watcher, migrate_schema("settler"), Random(seed)) as restore:
         await restore.begin()
         for _ in range(STEPS):
             await restore.step()

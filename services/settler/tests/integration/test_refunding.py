@@ -22,7 +22,7 @@ from swap_chains.errors import ChainUnavailable
 from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.settling.usecases import start_refunds
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -30,8 +30,8 @@ STATUSES = "SELECT status, fail_reason FROM swap ORDER BY id"
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 
@@ -68,7 +68,7 @@ class TestACrash:
     ) -> None:
         await world.due_refunds(3)
         refunding_killed_at(monkeypatch, point)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await refunded(world)
 
         await refunded(world)
@@ -79,8 +79,8 @@ class TestACrash:
         assert [i.kind for i in intents] == ["refund"] * 3
         assert {int(i.charged_base_units) for i in intents} == {REQUESTED}
         for number in (1, 2, 3):
-            assert 0 < world.paid(number) < REQUESTED
-            assert world.paid(number) == int(intents[0].base_units)
+            assert 0 < world.paid_amount(number) < REQUESTED
+            assert world.paid_amount(number) == int(intents[0].base_units)
         [slots] = await world.rows("SELECT count(*) FROM nonce_slot")
         assert slots.count == 1
 
@@ -101,7 +101,7 @@ class TestARefund:
         await refunded(world)
         world.chain.mine()
 
-        assert world.paid(1) == world.paid(2) > 0
+        assert world.paid_amount(1) == world.paid_amount(2) > 0
 
     async def test_ends_its_swap_once_it_is_final(self, world: World) -> None:
         await world.due_refunds(1)
@@ -167,7 +167,7 @@ class TestARefund:
         await world.send_everything()
         world.chain.mine()
 
-        assert 0 < world.paid(1) < REQUESTED
+        assert 0 < world.paid_amount(1) < REQUESTED
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot ORDER BY 1")] == [
             0,
             1,
@@ -216,7 +216,7 @@ class TestARefund:
         legs = await world.rows("SELECT deposit_id, to_address FROM intent ORDER BY deposit_id")
         assert [leg.deposit_id is None for leg in legs] == [False, True]
         assert {leg.to_address for leg in legs} == {a_recipient(1)}
-        assert world.paid(1) > REQUESTED
+        assert world.paid_amount(1) > REQUESTED
 
 
 class DataFeeOf:

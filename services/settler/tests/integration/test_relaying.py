@@ -44,7 +44,7 @@ from swap_runtime.errors import Unprocessable
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.paying.usecases import send_payouts
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -57,8 +57,8 @@ PLENTY = 10**9
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         world.chain = FakeChain(
             SOURCE,
             depository=DEPOSITORY,
@@ -238,7 +238,7 @@ class TestARelay:
         killed_at(monkeypatch, point, send_payouts)
         if point == "settler.after_slot":
             expect_wrong_nonces(monkeypatch)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
 
         await world.send_everything()
@@ -389,7 +389,7 @@ class TestItsWindow:
 
         killed_at(monkeypatch, "settler.after_slot", send_payouts)
         expect_wrong_nonces(monkeypatch)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await world.send_everything()
         await world.rows("UPDATE intent SET not_after = now() - interval '1 minute' RETURNING id")
 

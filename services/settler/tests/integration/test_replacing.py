@@ -18,7 +18,7 @@ from services.settler.tests.lane_harness import (
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_settler.paying.usecases import replace_stuck
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -55,7 +55,7 @@ class TestAStuckNonce:
         assert (first.nonce, second.nonce) == (0, 0)
         assert second.fee * 1000 >= first.fee * 1125
         assert second.tip * 1000 >= first.tip * 1125
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S13")
     async def test_s13_carries_every_payment_of_its_slot(self, world: World) -> None:
@@ -64,7 +64,7 @@ class TestAStuckNonce:
         await replaced(world)
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2, 3)] == [PAYOUT] * 3
+        assert [world.paid_amount(n) for n in (1, 2, 3)] == [PAYOUT] * 3
 
     @pytest.mark.fault("S16")
     async def test_s16_at_the_cap_is_sent_again_and_stays(self, world: World) -> None:
@@ -92,7 +92,7 @@ class TestAStuckNonce:
         await world.payout("seen", version=1, transaction_hash=original.transaction_hash)
         await world.close_slots()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         assert await world.intent_states() == ["mined"]
         [consumed] = await world.rows("SELECT transaction_hash FROM signer_transaction")
         assert consumed.transaction_hash == original.transaction_hash
@@ -122,7 +122,7 @@ class TestAStuckNonce:
         assert await world.rebroadcast() == 1
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_whose_replacement_was_stored_and_not_sent_is_paid_once(
         self, world: World, monkeypatch: pytest.MonkeyPatch
@@ -131,18 +131,18 @@ class TestAStuckNonce:
         point = "settler.after_replacement"
         killed_at(monkeypatch, point, replace_stuck)
         replace_it = world.replacing()
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await replace_it(epoch=world.epoch)
         world.chain.mine(2)
         killed_at(monkeypatch, point, replace_stuck)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await replace_it(epoch=world.epoch)
 
         await world.rebroadcast()
         world.chain.mine()
 
         assert len(await world.rows(ATTEMPTS)) == 2
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
 
 class TestADwellTime:
@@ -159,7 +159,7 @@ class TestADwellTime:
         payment, cancel = await world.rows(ATTEMPTS)
         assert (payment.is_cancel, cancel.is_cancel) == (False, True)
         assert cancel.fee * 1000 >= payment.fee * 1125
-        assert world.paid(1) == 0
+        assert world.paid_amount(1) == 0
         assert await world.intent_states() == ["dead"]
         assert await world.rows("SELECT status, fail_reason FROM swap") == [
             ("failed", "destination_unavailable")
@@ -180,7 +180,7 @@ class TestADwellTime:
         await world.close_slots()
         await world.payout("confirmed", version=2, transaction_hash=payment.transaction_hash)
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
         assert await world.rows("SELECT status FROM swap") == [("completed",)]
 
     @pytest.mark.fault("R3")
@@ -195,17 +195,17 @@ class TestADwellTime:
         world.chain.base_fee //= 10
         world.chain.mine()
         await world.close_slots()
-        assert (world.paid(1), await world.intent_states()) == (PAYOUT, ["broadcast"])
+        assert (world.paid_amount(1), await world.intent_states()) == (PAYOUT, ["broadcast"])
 
         world.chain.reorg(1)
         world.chain.pool = {cancel.transaction_hash: cancel}
         world.chain.mine(4)
         await world.close_slots()
-        assert (world.paid(1), await world.intent_states()) == (0, ["reserved"])
+        assert (world.paid_amount(1), await world.intent_states()) == (0, ["reserved"])
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S18")
     async def test_s18_is_not_final_while_a_node_reported_the_payment(
@@ -242,7 +242,7 @@ class TestAPaymentForADepositThatAReorgTook:
         world.chain.mine(4)
         await world.close_slots()
 
-        assert world.paid(1) == 0
+        assert world.paid_amount(1) == 0
         assert await world.intent_states() == ["dead"]
         assert await world.rows("SELECT status FROM swap") == [("user_transfer_pending",)]
 
@@ -259,7 +259,7 @@ class TestAPaymentForADepositThatAReorgTook:
         await world.send_everything()
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
 
 
 class TestAGap:
@@ -279,4 +279,4 @@ class TestAGap:
         await world.rebroadcast()
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
+        assert [world.paid_amount(n) for n in (1, 2)] == [PAYOUT] * 2

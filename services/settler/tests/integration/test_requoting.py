@@ -27,7 +27,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling.decide.requotes import RequoteRefusal
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 from swap_settler.settling.usecases import requote_swaps
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 QUOTES = sql("""
@@ -62,7 +62,7 @@ async def test_s1_requote_is_requested_again_after_a_crash(
     run: Settler, books: PostgresBooks, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed_at(monkeypatch, "settler.before_requote", requote_swaps)
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessKilled):
         await run.requote_swaps()
     assert await due(engine) == 1
 

@@ -88,8 +88,8 @@ class Place:
 
 
 @pytest.fixture
-async def place(migrated: Callable[[str], str]) -> AsyncIterator[Place]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def place(migrate_schema: Callable[[str], str]) -> AsyncIterator[Place]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         chain = FakeChain(
             SOURCE,
             depository=DEPOSITORY,

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.connected
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
         yield world
 

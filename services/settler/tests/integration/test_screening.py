@@ -131,7 +131,7 @@ class TestEveryScreening:
             await world.confirmed_swaps(2)
             await world.send_everything()
             world.chain.mine()
-        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
 
 
 class TestTheService:
@@ -205,7 +205,7 @@ class TestTheService:
             await world.rows("UPDATE intent SET due_at = now()")
             await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
 
 class TestWhoIsBlocked:
@@ -219,7 +219,7 @@ class TestWhoIsBlocked:
         await world.send_everything()
         world.chain.mine()
 
-        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
         failed = await world.rows("SELECT status, fail_reason FROM swap WHERE sequence_number = 1")
         assert failed == [("failed", "rejected_by_policy")]
         claimable = "SELECT balance FROM account WHERE kind = 'claimable'"
@@ -255,13 +255,13 @@ class TestWhoIsBlocked:
         await world.send_everything()
         world.chain.mine()
 
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
 
 async def test_a_refund_to_a_blocked_address_is_claimable(
-    migrated: Callable[[str], str],
+    migrate_schema: Callable[[str], str],
 ) -> None:
-    async with opened_world(migrated("settler"), "ETHEREUM_DEVNET") as world:
+    async with opened_world(migrate_schema("settler"), "ETHEREUM_DEVNET") as world:
         await world.due_refunds(1)
         await world.starting_refunds()()
         await keeping(world).block(order(BLOCKED_RECIPIENT))

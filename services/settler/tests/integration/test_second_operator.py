@@ -55,8 +55,8 @@ OPERATORS = {f"token of {name}": Operator(name, Role.OPERATOR) for name in ("ann
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         yield world
 
 

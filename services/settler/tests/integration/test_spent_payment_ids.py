@@ -46,8 +46,8 @@ EXTERNAL_RECIPIENT = a_recipient(66)
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_beside_other(migrated) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_beside_other(migrate_schema) as world:
         yield world
 
 
@@ -147,7 +147,7 @@ async def test_an_external_payment_frees_the_nonce_that_waited_for_its_bytes(
     await world.send_everything()
     world.chain.mine(4)
 
-    assert (world.paid(1), world.paid(2)) == (PAYOUT, PAYOUT)
+    assert (world.paid_amount(1), world.paid_amount(2)) == (PAYOUT, PAYOUT)
 
 
 async def test_an_external_payment_is_not_abandoned_for_its_recipient(world: World) -> None:

@@ -30,7 +30,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases import send_sweeps
 from swap_settler.settling.store.due_refunds import PostgresDueRefunds
 from swap_settler.sweeping.usecases import book_sweeps, order_sweeps
-from tests.support.crashes import Killed, killed_at
+from tests.support.crashes import ProcessKilled, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -42,8 +42,8 @@ CUSTODY = "SELECT holder, address, balance FROM account WHERE kind = 'custody' A
 
 
 @pytest.fixture
-async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), SOURCE) as world:
+async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrate_schema("settler"), SOURCE) as world:
         await world.settle(a_funding(10**24))
         yield world
 
@@ -112,7 +112,7 @@ class TestACrash:
             await world.book_sweeps()
 
         killed_at(monkeypatch, point, send_sweeps, order_sweeps, book_sweeps)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await swept()
         await swept()
 
@@ -468,7 +468,7 @@ class TestDeposits:
 
         network = world.catalogue.network(SOURCE)
         cost = (network.gas.pay_native + network.gas.sweep_native) * (await fee(world))
-        assert world.paid(1) == REQUESTED - cost
+        assert world.paid_amount(1) == REQUESTED - cost
 
     async def test_that_go_back_wait_for_what_is_not_swept(self, world: World) -> None:
         await world.request_with_addresses(1, 2, refund=True)
