@@ -25,7 +25,7 @@ QUOTED: Final = re.compile(r"`([^`]+)`( alone)?")
 
 
 @dataclass(frozen=True)
-class Avoided:
+class AvoidedWord:
     segments: tuple[str, ...]
     is_alone: bool  # only as the whole identifier
 
@@ -41,7 +41,7 @@ class Avoided:
 
 @dataclass(frozen=True)
 class Glossary:
-    avoided: tuple[Avoided, ...]
+    avoided: tuple[AvoidedWord, ...]
     classes: frozenset[str]
     without_entry: frozenset[str]
     public: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ def segments_of(identifier: str) -> tuple[str, ...]:
 def read_glossary(text: str) -> Glossary:
     tables, _, rest = text.partition(WITHOUT_ENTRY)
     tables, _, public = tables.partition(PUBLIC)
-    avoided: list[Avoided] = []
+    avoided: list[AvoidedWord] = []
     classes: set[str] = set()
     terms: Counter[str] = Counter()
     for line in tables.splitlines():
@@ -65,7 +65,7 @@ def read_glossary(text: str) -> Glossary:
         if cells[0] != "Term" and cells[0].strip("-"):
             terms[cells[0]] += 1
         avoided += [
-            Avoided(segments_of(word), bool(alone)) for word, alone in QUOTED.findall(cells[2])
+            AvoidedWord(segments_of(word), bool(alone)) for word, alone in QUOTED.findall(cells[2])
         ]
         classes |= {name for name, _ in QUOTED.findall(cells[3])}
     return Glossary(
@@ -117,7 +117,7 @@ def is_domain(path: PurePath) -> bool:
     return "src" in path.parts and (is_pure or "swap_domain" in path.parts)
 
 
-def avoided_names(paths: Sequence[Path], avoided: Sequence[Avoided]) -> set[str]:
+def avoided_names(paths: Sequence[Path], avoided: Sequence[AvoidedWord]) -> set[str]:
     @cache
     def is_avoided(name: str) -> bool:
         segments = segments_of(name)
@@ -167,7 +167,7 @@ def faults(glossary: Glossary, found: set[str], paths: Sequence[Path]) -> list[s
     ]
 
 
-def tracked() -> list[Path]:
+def tracked_files() -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "*.py"], capture_output=True, text=True, check=True
     ).stdout
@@ -179,7 +179,7 @@ def tracked() -> list[Path]:
 
 
 def main() -> int:
-    paths, glossary = tracked(), read_glossary(GLOSSARY.read_text())
+    paths, glossary = tracked_files(), read_glossary(GLOSSARY.read_text())
     found = {
         entry
         for entry in avoided_names(paths, glossary.avoided)

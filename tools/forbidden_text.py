@@ -12,7 +12,7 @@ VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "manager", "cor
 SELF = "tools/forbidden_text.py"
 
 
-def tracked() -> list[str]:
+def tracked_files() -> list[str]:
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True)
     return [path for path in listed.stdout.splitlines() if path != SELF]
 
@@ -32,4 +32,4 @@ def offences(path: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    report([offence for path in tracked() for offence in offences(path)])
+    report([offence for path in tracked_files() for offence in offences(path)])

@@ -51,13 +51,13 @@ def type_of(schema: Mapping[str, Any]) -> str:
     if name := ENUMS.get(tuple(schema.get("enum", ()))):
         return name
     if values := schema.get("enum") or [schema[name] for name in ("const",) if name in schema]:
-        return f"Literal[{', '.join(quoted(value) for value in values)}]"
+        return f"Literal[{', '.join(quote(value) for value in values)}]"
     if schema.get("type") == "array":
         return f"list[{type_of(schema['items'])}]"
     return PLAIN.get(schema.get("type", ""), "Any")
 
 
-def quoted(value: str) -> str:
+def quote(value: str) -> str:
     return f'"{value}"'
 
 
@@ -76,7 +76,7 @@ def model_text(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def enum_text(name: str, values: Iterable[str]) -> str:
-    lines = "".join(f"    {quoted(value)},\n" for value in values)
+    lines = "".join(f"    {quote(value)},\n" for value in values)
     return f"{name} = Literal[\n{lines}]\n"
 
 
@@ -94,7 +94,7 @@ def in_order(definitions: Mapping[str, Any]) -> list[str]:
     done: dict[str, None] = {}
 
     def visit(name: str) -> None:
-        for used in sorted(_used(definitions[name])):
+        for used in sorted(_used_schemas(definitions[name])):
             if used not in done:
                 visit(used)
         done[name] = None
@@ -105,13 +105,13 @@ def in_order(definitions: Mapping[str, Any]) -> list[str]:
     return list(done)
 
 
-def _used(schema: Any) -> set[str]:
+def _used_schemas(schema: Any) -> set[str]:
     if isinstance(schema, list):
-        return {name for one in schema for name in _used(one)}
+        return {name for one in schema for name in _used_schemas(one)}
     if not isinstance(schema, dict):
         return set()
     found = {schema["$ref"].rpartition("/")[2]} if "$ref" in schema else set()
-    return found | {name for one in schema.values() for name in _used(one)}
+    return found | {name for one in schema.values() for name in _used_schemas(one)}
 
 
 def page() -> str:

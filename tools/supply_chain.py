@@ -88,9 +88,9 @@ def _split(text: str, operator: str) -> list[str]:
 
 def python_licences() -> Iterator[tuple[str, str]]:
     """Yield each locked package that is installed, and its licence as its metadata says it."""
-    locked = {_normalized(name) for name in PINNED.findall(LOCK.read_text())}
+    locked = {_normalize(name) for name in PINNED.findall(LOCK.read_text())}
     for distribution in distributions():
-        name = _normalized(distribution.metadata["Name"])
+        name = _normalize(distribution.metadata["Name"])
         if name in locked and not MEMBERS.match(name):
             yield f"pypi:{name}", licence_of(distribution)
 
@@ -261,7 +261,7 @@ def _run(*command: str, folder: Path = ROOT) -> str:
     return ended.stdout
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
