@@ -9,7 +9,7 @@ from typing import Any, Final
 from generate_openapi import document
 from generating import write_or_check
 
-from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, SandboxOutcome
 
 TARGET: Final = "sdk/collection/swap.postman_collection.json"
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -29,7 +29,7 @@ VARIABLES: Final = {
     "source_token": "ETH",
     "destination_network": "BASE_DEVNET",
     "destination_token": "USDC",
-    "destination_address": OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address,
+    "destination_address": OUTCOME_DESCRIPTIONS[SandboxOutcome.COMPLETED].address,
     "amount": "0.1",
     "swapId": "",
     "payToken": "",

@@ -5,7 +5,12 @@ from generating import write_or_check
 from swap_stack.catalogue import SLOW, SLOW_BLOCKS, SLOW_USD
 from swap_stack.sandbox.bench import LIFETIME_SECONDS
 from swap_stack.sandbox.outcome_runs import SOME_MINIMUMS
-from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome, OutcomeDescription
+from swap_stack.sandbox.outcomes import (
+    OUTCOME_DESCRIPTIONS,
+    PREFIX,
+    OutcomeDescription,
+    SandboxOutcome,
+)
 
 TARGET = "docs/sandbox.md"
 CLIENT = "sdk/python/src/swap_sdk/sandbox.py"
@@ -22,7 +27,7 @@ Any route, amount and funding method works. Swaps to other recipients are not pa
 curl -s -H "X-SVC-APIKEY: $KEY" -H 'content-type: application/json' $URL/api/v2/swaps -d '{{
   "source_network": "ETHEREUM_DEVNET", "source_token": "ETH",
   "destination_network": "BASE_DEVNET", "destination_token": "ETH", "amount": "0.1",
-  "destination_address": "{OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address}"}}'
+  "destination_address": "{OUTCOME_DESCRIPTIONS[SandboxOutcome.COMPLETED].address}"}}'
 ```
 
 [quickstart.md](quickstart.md) shows the steps; the Python client has the recipients in
@@ -95,7 +100,7 @@ class Recipient(StrEnum):
 '''
 
 
-def row(outcome: Outcome, meaning: OutcomeDescription) -> str:
+def row(outcome: SandboxOutcome, meaning: OutcomeDescription) -> str:
     needs = meaning.needs or "-"
     return f"| `{meaning.digits}` | {outcome} | {meaning.does} | {meaning.ends} | {needs} |\n"
 

@@ -23,7 +23,7 @@ from swap_stack.report import Report
 from swap_stack.up import up
 from tests.bench.progress import Progress
 from tests.bench.report import show, write
-from tests.bench.run import Outcome, run
+from tests.bench.run import BenchResult, run
 from tests.bench.settings import Settings
 
 # Blocks that never limit the rate; Postgres stores the time of each commit for the latencies.
@@ -39,7 +39,7 @@ def main() -> None:
         Console(highlight=False, soft_wrap=True),
     )
 
-    async def measure(stack: Mapping[str, Any], places: Places) -> Outcome:
+    async def measure(stack: Mapping[str, Any], places: Places) -> BenchResult:
         return await run(stack, places, settings, Progress(console))
 
     outcome, places = run_on_own_stack(measure, console)

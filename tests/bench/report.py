@@ -15,7 +15,7 @@ from rich.table import Table
 from tests.bench import machine
 from tests.bench.floors import FloorPair, Floors
 from tests.bench.numbers import Spread
-from tests.bench.run import ALONE, Outcome
+from tests.bench.run import ALONE, BenchResult
 from tests.bench.session import SERVICES, Phase
 
 MIB = 2**20
@@ -34,7 +34,7 @@ class Target:
     is_met: bool
 
 
-def targets(outcome: Outcome) -> list[Target]:
+def targets(outcome: BenchResult) -> list[Target]:
     """Return the targets of a run."""
     sender = outcome.floors.between.node.pipelined_per_second
     payout, parts = Spread.of(outcome.paced.steps.whole), outcome.paced.parts
@@ -59,7 +59,7 @@ def targets(outcome: Outcome) -> list[Target]:
     return found
 
 
-def show(outcome: Outcome, console: Console) -> list[Target]:
+def show(outcome: BenchResult, console: Console) -> list[Target]:
     """Print everything, and return the missed targets."""
     phases = {} if outcome.alone is None else {ALONE: outcome.alone}
     phases[f"{outcome.settings.rate} swaps/s in bursts"] = outcome.bursts
@@ -92,7 +92,7 @@ def show(outcome: Outcome, console: Console) -> list[Target]:
     return [target for target in found if not target.is_met]
 
 
-def _show_at_rest(outcome: Outcome, console: Console) -> None:
+def _show_at_rest(outcome: BenchResult, console: Console) -> None:
     """Print the multiple of the parts at rest, which has no target (ADR 0042)."""
     payout = Spread.of(outcome.paced.steps.whole)
     if payout is not None:
@@ -100,7 +100,7 @@ def _show_at_rest(outcome: Outcome, console: Console) -> None:
         console.print(f"no target  payout p50, of the sum of its parts at rest: {times:.1f} x")
 
 
-def write(outcome: Outcome, folder: Path) -> Path:
+def write(outcome: BenchResult, folder: Path) -> Path:
     """Store the run in the folder of earlier ones."""
     moment = datetime.now(UTC)
     path = folder / f"{moment:%Y%m%d-%H%M%S}.json"
@@ -110,7 +110,7 @@ def write(outcome: Outcome, folder: Path) -> Path:
     return path
 
 
-def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
+def _latencies(outcome: BenchResult, phases: Mapping[str, Phase]) -> Table:
     table = numbers_table("Latencies in milliseconds", "p50", "p95", "p99", "samples")
     _spread(table, "quote", outcome.quotes)
     for name, phase in phases.items():
@@ -192,7 +192,7 @@ def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
         console.print(text)
 
 
-def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
+def _document(outcome: BenchResult, moment: datetime) -> dict[str, Any]:
     phases = {
         "alone": outcome.alone,
         "bursts": outcome.bursts,

@@ -18,7 +18,7 @@ ALONE_RATE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BenchResult:
     """A whole run."""
 
     settings: Settings
@@ -39,7 +39,7 @@ class Outcome:
 
 async def run(
     stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
-) -> Outcome:
+) -> BenchResult:
     """Run all phases on one stack."""
     async with open_session(stack, places, settings, progress) as session:
         load = session.load
@@ -58,7 +58,7 @@ async def run(
             await asyncio.sleep(2 * SETTLE_SECONDS)
         after = await session.measure_floors()
         faults = await session.faults()
-    return Outcome(
+    return BenchResult(
         settings=settings,
         broker=str(stack["broker"]),
         floors=floors.FloorPair(before, after),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, SandboxOutcome
 from tests.e2e.outside import Partner, Route, new_address
 from tests.support.waiting import until
 
@@ -27,7 +27,7 @@ class Case:
     """A partner's request, and the end that it reads."""
 
     name: str
-    outcome: Outcome
+    outcome: SandboxOutcome
     status: str
     transactions: tuple[str, ...]
     route: Route = COIN
@@ -40,14 +40,23 @@ class Case:
 
 PAID = ("input", "output")
 CASES: Final = (
-    Case("a coin", Outcome.COMPLETED, "completed", PAID),
-    Case("a token through the Depository", Outcome.COMPLETED, "completed", PAID, route=TOKEN),
-    Case("a direct transfer", Outcome.COMPLETED, "completed", PAID, route=TOKEN, options=DIRECT),
-    Case("a deposit address", Outcome.COMPLETED, "completed", PAID, options=ADDRESS),
-    Case("a signature", Outcome.COMPLETED, "completed", PAID, route=TOKEN, options=SIGNED),
+    Case("a coin", SandboxOutcome.COMPLETED, "completed", PAID),
+    Case(
+        "a token through the Depository", SandboxOutcome.COMPLETED, "completed", PAID, route=TOKEN
+    ),
+    Case(
+        "a direct transfer",
+        SandboxOutcome.COMPLETED,
+        "completed",
+        PAID,
+        route=TOKEN,
+        options=DIRECT,
+    ),
+    Case("a deposit address", SandboxOutcome.COMPLETED, "completed", PAID, options=ADDRESS),
+    Case("a signature", SandboxOutcome.COMPLETED, "completed", PAID, route=TOKEN, options=SIGNED),
     Case(
         "a deposit address without an amount",
-        Outcome.COMPLETED,
+        SandboxOutcome.COMPLETED,
         "completed",
         PAID,
         revision=1,
@@ -55,30 +64,38 @@ CASES: Final = (
     ),
     Case(
         "a signature is for all of it",
-        Outcome.PARTIAL,
+        SandboxOutcome.PARTIAL,
         "completed",
         PAID,
         route=TOKEN,
         options=SIGNED,
     ),
-    Case("expiry", Outcome.EXPIRED, "expired", (), is_short_lived=True),
-    Case("a part", Outcome.PARTIAL, "completed", PAID, revision=1),
-    Case("a part of a token", Outcome.PARTIAL, "completed", PAID, route=THOUSANDS, revision=1),
-    Case("more", Outcome.OVER, "completed", PAID, revision=1),
-    Case("more of a token", Outcome.OVER, "completed", PAID, route=TOKEN, revision=1),
-    Case("late", Outcome.LATE, "expired", ("input", "refund"), is_short_lived=True),
-    Case("a reorg", Outcome.REORGED, "completed", PAID, route=LARGE_ROUTE),
-    Case("a reorg of what counts at once", Outcome.REORGED, "completed", PAID, route=SMALL_ROUTE),
+    Case("expiry", SandboxOutcome.EXPIRED, "expired", (), is_short_lived=True),
+    Case("a part", SandboxOutcome.PARTIAL, "completed", PAID, revision=1),
+    Case(
+        "a part of a token", SandboxOutcome.PARTIAL, "completed", PAID, route=THOUSANDS, revision=1
+    ),
+    Case("more", SandboxOutcome.OVER, "completed", PAID, revision=1),
+    Case("more of a token", SandboxOutcome.OVER, "completed", PAID, route=TOKEN, revision=1),
+    Case("late", SandboxOutcome.LATE, "expired", ("input", "refund"), is_short_lived=True),
+    Case("a reorg", SandboxOutcome.REORGED, "completed", PAID, route=LARGE_ROUTE),
+    Case(
+        "a reorg of what counts at once",
+        SandboxOutcome.REORGED,
+        "completed",
+        PAID,
+        route=SMALL_ROUTE,
+    ),
     Case(
         "a payout that fails",
-        Outcome.PAYOUT_FAILS,
+        SandboxOutcome.PAYOUT_FAILS,
         "refunded",
         ("input", "refund"),
         reason="destination_unavailable",
     ),
     Case(
         "a payout of a token that fails",
-        Outcome.PAYOUT_FAILS,
+        SandboxOutcome.PAYOUT_FAILS,
         "refunded",
         ("input", "refund"),
         route=TOKEN,
@@ -86,7 +103,7 @@ CASES: Final = (
     ),
     Case(
         "a payout that fails and has nowhere to go back to",
-        Outcome.PAYOUT_FAILS,
+        SandboxOutcome.PAYOUT_FAILS,
         "failed",
         ("input",),
         reason="destination_unavailable",
@@ -94,7 +111,7 @@ CASES: Final = (
     ),
     Case(
         "a refund below its cost",
-        Outcome.REFUND_BELOW_COST,
+        SandboxOutcome.REFUND_BELOW_COST,
         "failed",
         ("input",),
         reason="refund_below_cost",
@@ -102,15 +119,15 @@ CASES: Final = (
     ),
     Case(
         "a signature that came too late",
-        Outcome.GASLESS_EXPIRED,
+        SandboxOutcome.GASLESS_EXPIRED,
         "expired",
         (),
         route=TOKEN,
         is_short_lived=True,
         options=SIGNED,
     ),
-    Case("slow confirmation", Outcome.SLOW, "completed", PAID, route=LARGE_ROUTE),
-    Case("a webhook that fails", Outcome.WEBHOOK_FAILS, "completed", PAID),
+    Case("slow confirmation", SandboxOutcome.SLOW, "completed", PAID, route=LARGE_ROUTE),
+    Case("a webhook that fails", SandboxOutcome.WEBHOOK_FAILS, "completed", PAID),
 )
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from swap_stack.catalogue import SLOW_BLOCKS
-from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, SandboxOutcome
 from tests.e2e.outside import Outside, Partner
 from tests.e2e.recorded_swaps import RECORDING, differences, run_and_record
 from tests.e2e.sandbox_swaps import CASES, Case, PlayedSwap
@@ -82,7 +82,7 @@ def test_a_recipient_makes_its_outcome(played: Callable[[str], PlayedSwap], case
 
 
 def test_every_outcome_is_played() -> None:
-    assert {case.outcome for case in CASES} == set(Outcome)
+    assert {case.outcome for case in CASES} == set(SandboxOutcome)
 
 
 def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], PlayedSwap]) -> None:
@@ -126,7 +126,9 @@ def test_a_late_signature_is_expired(played: Callable[[str], PlayedSwap]) -> Non
 
 def test_sandbox_recipients_have_one_prefix_and_differ() -> None:
     assert all(meaning.address.startswith(PREFIX) for meaning in OUTCOME_DESCRIPTIONS.values())
-    assert len({meaning.address for meaning in OUTCOME_DESCRIPTIONS.values()}) == len(Outcome)
+    assert len({meaning.address for meaning in OUTCOME_DESCRIPTIONS.values()}) == len(
+        SandboxOutcome
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -14,7 +14,7 @@ from swap_cluster.settings import PLACES
 from swap_cluster.webhooks import copying_webhooks
 from swap_stack.account import make_link
 from swap_stack.daemon import StackError
-from swap_stack.demo.follow import Follower, Outcome
+from swap_stack.demo.follow import FollowedSwap, Follower
 from swap_stack.demo.journeys import (
     BY_A_SIGNATURE,
     COIN_TO_OTHER_COIN,
@@ -55,7 +55,7 @@ async def _show_dashboard(stack: Mapping[str, Any], report: Report) -> None:
     report.console.print(f"  sign in, once: {link}", highlight=False, soft_wrap=True)
 
 
-def _show(outcomes: list[Outcome], report: Report) -> None:
+def _show(outcomes: list[FollowedSwap], report: Report) -> None:
     for outcome in outcomes:
         seconds = outcome.duration.total_seconds()
         webhooks = f"{len(outcome.deliveries)} webhooks"

@@ -20,7 +20,7 @@ from swap_stack.report import Report
 from swap_stack.up import up
 from tests.bench.api.pollers import SPARE_FILES
 from tests.bench.api.report import show, write
-from tests.bench.api.run import BenchFailed, Outcome, Run
+from tests.bench.api.run import ApiResult, BenchFailed, Run
 from tests.bench.api.settings import Settings
 from tests.bench.progress import Progress
 
@@ -42,7 +42,7 @@ def main() -> None:
         sys.exit(1)
 
 
-async def _bench(places: Places, settings: Settings, console: Console) -> Outcome:
+async def _bench(places: Places, settings: Settings, console: Console) -> ApiResult:
     options = replace(Options.from_environment(), fresh=True)
     report = Report(console)
     raise_file_limit(max(settings.pollers) + SPARE_FILES)  # child processes inherit the limit

@@ -13,7 +13,7 @@ from rich.table import Table
 from tests.bench import machine
 from tests.bench.api.closed_loop import Measurement
 from tests.bench.api.pollers import PARTS, PollResult
-from tests.bench.api.run import Outcome
+from tests.bench.api.run import ApiResult
 
 MS = 1000
 US = 1_000_000
@@ -32,7 +32,7 @@ class Mark:
         return self.measured >= self.bound if self.is_least else self.measured <= self.bound
 
 
-def marks(outcome: Outcome) -> list[Mark]:
+def marks(outcome: ApiResult) -> list[Mark]:
     """Return the targets: half of every "at least" goal, twice every "at most" goal."""
     quote, read, create = (outcome.rates[what] for what in ("quote", "read", "create"))
     hooks = outcome.webhooks
@@ -76,7 +76,7 @@ def _times(one: Measurement, other: Measurement) -> float:
     return one.per_second / other.per_second
 
 
-def show(outcome: Outcome, console: Console) -> list[Mark]:
+def show(outcome: ApiResult, console: Console) -> list[Mark]:
     """Print everything, and return the missed targets."""
     table = Table("", "", "per second", "p50 ms", "p99 ms", "x framework")
     for what, by_answerer in outcome.rates.items():
@@ -136,7 +136,7 @@ def _show_polled(polled: Sequence[PollResult], console: Console) -> None:
             console.print(f"  not {one.wanted:,}: a process may open no more files here")
 
 
-def write(outcome: Outcome, folder: Path) -> Path:
+def write(outcome: ApiResult, folder: Path) -> Path:
     """Write the numbers as JSON for comparisons."""
     target = folder / "api.json"
     target.write_bytes(

@@ -51,7 +51,7 @@ class BenchFailed(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ApiResult:
     """All measurements, by request and by responder."""
 
     rates: Mapping[str, Mapping[str, Measurement]]
@@ -78,7 +78,7 @@ class Run:
         self._key = ""
         self._key_id = ""
 
-    async def __call__(self) -> Outcome:
+    async def __call__(self) -> ApiResult:
         self._key_id, self._key = self._a_key()
         self._gateway = Client(self._stack["gateway"]["url"], headers=(self._key_header,))
         self._bare = Client(self._bare_url, headers=(self._key_header,))
@@ -110,7 +110,7 @@ class Run:
         finally:
             process.terminate()
             await process.wait()
-        return Outcome(rates, polled, webhooks, len(swap), str(self._stack["broker"]), used)
+        return ApiResult(rates, polled, webhooks, len(swap), str(self._stack["broker"]), used)
 
     async def _wait_until_idle(self) -> None:
         """Wait until the work of start-up or of creates is done, so that it is not measured."""

@@ -13,7 +13,7 @@ from swap_stack.places import Places
 from tests.bench.app import run_on_own_stack
 from tests.bench.progress import Progress
 from tests.bench.scale.report import show, write
-from tests.bench.scale.run import Outcome, run
+from tests.bench.scale.run import ScaleResult, run
 from tests.bench.settings import Settings
 
 # Shorter phases than in `make bench`, because there are eight arrangements.
@@ -29,7 +29,7 @@ def main() -> None:
     )
     console = Console(highlight=False, soft_wrap=True)
 
-    async def measure(stack: Mapping[str, Any], places: Places) -> Outcome:
+    async def measure(stack: Mapping[str, Any], places: Places) -> ScaleResult:
         return await run(stack, places, settings, Progress(console))
 
     outcome, places = run_on_own_stack(measure, console)

@@ -14,13 +14,13 @@ from rich.console import Console
 from tests.bench import machine
 from tests.bench.numbers import Spread
 from tests.bench.report import numbers_table
-from tests.bench.scale.run import Arrangement, Outcome
+from tests.bench.scale.run import Arrangement, ScaleResult
 from tests.bench.session import SERVICES, Phase
 
 MIB = 2**20
 
 
-def show(outcome: Outcome, console: Console) -> None:
+def show(outcome: ScaleResult, console: Console) -> None:
     """Print rates, payouts and the processor time of each service."""
     rates = numbers_table(
         "Full load, and payouts evenly", "swaps/s", "busy", "payout p50", "p95", "PSS"
@@ -64,7 +64,7 @@ def per_swap(phase: Phase) -> Mapping[str, float]:
     return spent
 
 
-def write(outcome: Outcome, folder: Path) -> Path:
+def write(outcome: ScaleResult, folder: Path) -> Path:
     """Store the run in the folder of the other benchmarks."""
     moment = datetime.now(UTC)
     path = folder / f"scale-{moment:%Y%m%d-%H%M%S}.json"

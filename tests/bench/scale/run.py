@@ -27,7 +27,7 @@ class Arrangement:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScaleResult:
     """All arrangements of one stack, in the order of their measurement."""
 
     settings: Settings
@@ -47,7 +47,7 @@ def arrangements() -> Mapping[str, Collection[str]]:
 
 async def run(
     stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
-) -> Outcome:
+) -> ScaleResult:
     """Measure each arrangement on one stack."""
     measured: list[Arrangement] = []
     async with open_session(stack, places, settings, progress) as session:
@@ -55,7 +55,7 @@ async def run(
         for name, doubled in arrangements().items():
             measured.append(await _measure(session, places, name, doubled))
         faults = await session.faults()
-    return Outcome(settings, str(stack["broker"]), measured, faults)
+    return ScaleResult(settings, str(stack["broker"]), measured, faults)
 
 
 async def _measure(

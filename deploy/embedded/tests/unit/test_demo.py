@@ -21,7 +21,7 @@ from swap_stack.demo.books import AssetSum
 from swap_stack.demo.closing import show_outcomes
 from swap_stack.demo.deliveries import Delivery
 from swap_stack.demo.faults import list_faults
-from swap_stack.demo.follow import Outcome
+from swap_stack.demo.follow import FollowedSwap
 from swap_stack.demo.journeys import (
     JOURNEYS,
     LATE,
@@ -53,7 +53,7 @@ IN, OUT, BACK, REFUEL = (
 )
 
 
-def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outcome:
+def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> FollowedSwap:
     """Return the end of a swap as its journey expects it, except for the given values."""
     is_completed = journey.ending == "completed"
     swap = {
@@ -67,7 +67,7 @@ def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outco
     received = more.pop("received", RECEIVED if is_completed else 0)
     swap |= more
     deliveries = () if journey.is_short_lived else (a_delivery(str(swap["status"]), verified),)
-    return Outcome(
+    return FollowedSwap(
         journey=journey,
         swap=cast(PreparedSwap, {"swap": swap, "quote": {"receive_amount": QUOTED}}),
         duration=timedelta(seconds=2),
@@ -186,7 +186,7 @@ async def test_demo_stops_its_stack_and_fails_where_a_swap_ends_differently(
     async def down(*_: object) -> None:
         done.append("down")
 
-    async def run(*_: object) -> AsyncIterator[Outcome]:
+    async def run(*_: object) -> AsyncIterator[FollowedSwap]:
         yield an_outcome(REFUSED, status=status)
 
     async def sums(_: str) -> tuple[AssetSum, ...]:

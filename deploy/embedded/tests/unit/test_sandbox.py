@@ -17,7 +17,7 @@ from swap_stack.places import ROOT
 from swap_stack.sandbox.__main__ import Refusals, run
 from swap_stack.sandbox.bench import Bench
 from swap_stack.sandbox.outcome_runs import USER_ACTIONS, OutcomeRun
-from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, Outcome, find_outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, PREFIX, SandboxOutcome, find_outcome
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
 from swap_stack.sandbox.watching import Journal, run_until_paid, swaps_waiting
@@ -120,9 +120,9 @@ async def test_a_development_chain_is_played_on() -> None:
 
 
 def test_every_outcome_has_a_part_and_an_address_of_its_own() -> None:
-    assert set(USER_ACTIONS) == set(OUTCOME_DESCRIPTIONS) == set(Outcome)
+    assert set(USER_ACTIONS) == set(OUTCOME_DESCRIPTIONS) == set(SandboxOutcome)
     assert {find_outcome(meaning.address) for meaning in OUTCOME_DESCRIPTIONS.values()} == set(
-        Outcome
+        SandboxOutcome
     )
     assert all(len(meaning.address) == len(TO) for meaning in OUTCOME_DESCRIPTIONS.values())
     assert find_outcome(TO) is None
@@ -141,8 +141,12 @@ def test_with_amount_replaces_the_amount_in_the_call_data(memo: str) -> None:
 
 def test_the_first_attempt_of_each_message_is_refused_for_its_outcome() -> None:
     refuses = Refusals()
-    asks = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.WEBHOOK_FAILS].address}}
-    other = {"swap": {"destination_address": OUTCOME_DESCRIPTIONS[Outcome.COMPLETED].address}}
+    asks = {
+        "swap": {"destination_address": OUTCOME_DESCRIPTIONS[SandboxOutcome.WEBHOOK_FAILS].address}
+    }
+    other = {
+        "swap": {"destination_address": OUTCOME_DESCRIPTIONS[SandboxOutcome.COMPLETED].address}
+    }
 
     assert [refuses("one", asks), refuses("one", asks), refuses("two", asks)] == [True, False, True]
     assert not refuses("three", other)
@@ -165,7 +169,7 @@ async def test_every_exception_of_an_outcome_run_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken:
-        swap_id, outcome = "one", Outcome("completed")
+        swap_id, outcome = "one", SandboxOutcome("completed")
 
         async def run(self) -> None:
             next(iter(()))  # a coroutine raises it as a RuntimeError
@@ -180,7 +184,7 @@ async def test_every_exception_of_an_outcome_run_is_logged(
 class Fails:
     """A play with first attempts that fail."""
 
-    swap_id, outcome = "one", Outcome.COMPLETED
+    swap_id, outcome = "one", SandboxOutcome.COMPLETED
 
     def __init__(self, *, times: int, ends_after: int = 99) -> None:
         self.times = times
@@ -278,7 +282,7 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
 
     outcome_run = OutcomeRun(
         swap_id="one",
-        outcome=Outcome.COMPLETED,
+        outcome=SandboxOutcome.COMPLETED,
         partner=Says(),  # type: ignore[arg-type]
         sandbox_wallet=None,  # type: ignore[arg-type]
         other=None,  # type: ignore[arg-type]

@@ -118,7 +118,7 @@ class BenchRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BenchOutcome:
     """What becomes of a test swap with a certain recipient."""
 
     name: str
@@ -137,7 +137,7 @@ class Outcome:
 class BenchFacts:
     """What the test bench offers."""
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[BenchOutcome]
     lifetime_seconds: int  # for a swap that needs an early deadline
     receiver_url: str  # accepts every webhook
 

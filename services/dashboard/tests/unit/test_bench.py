@@ -18,10 +18,10 @@ from swap_dashboard.ports import (
     ApiAnswer,
     ApiRefused,
     Bench,
+    BenchOutcome,
     BenchRefused,
     BenchUnavailable,
     MemberApi,
-    Outcome,
 )
 from swap_dashboard.usecases.join_bench import JoinBench
 
@@ -85,9 +85,9 @@ class TestJoining:
         assert both.calls == []
 
 
-SLOW = Outcome("slow", "0x1", "", "", "", source_token="DAI", amount_min=10_000)
-UNSIGNED = Outcome("partial", "0x1", "", "", "", gasless=False)
-FAILING = Outcome(
+SLOW = BenchOutcome("slow", "0x1", "", "", "", source_token="DAI", amount_min=10_000)
+UNSIGNED = BenchOutcome("partial", "0x1", "", "", "", gasless=False)
+FAILING = BenchOutcome(
     "payout_fails", "0x1", "", "", "", destination_tokens=["ETH"], refund_address=True
 )
 
@@ -106,7 +106,7 @@ FAILING = Outcome(
     ],
 )
 def test_form_names_the_fields_that_prevent_the_outcome(
-    outcome: Outcome, fields: dict[str, str], unmet_fields: list[str]
+    outcome: BenchOutcome, fields: dict[str, str], unmet_fields: list[str]
 ) -> None:
     assert list(unmet_requirements(fields, outcome)) == unmet_fields
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from services.notifier.tests.factories import NOW, a_claim
-from swap_notifier.domain.outcomes import Answer, ClaimedMessage, Outcome, State
+from swap_notifier.domain.outcomes import Answer, AttemptOutcome, ClaimedMessage, State
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_runtime.postgres.wake import Wake
@@ -15,7 +15,7 @@ from swap_runtime.postgres.wake import Wake
 
 class OneDelivery:
     def __init__(self) -> None:
-        self.recorded: list[Outcome] = []
+        self.recorded: list[AttemptOutcome] = []
 
     async def claim(
         self,
@@ -29,7 +29,7 @@ class OneDelivery:
     ) -> Sequence[ClaimedMessage]:
         return [a_claim(claim=claim)]
 
-    async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    async def record(self, outcomes: Sequence[AttemptOutcome]) -> Sequence[AttemptOutcome]:
         self.recorded += outcomes
         return outcomes
 

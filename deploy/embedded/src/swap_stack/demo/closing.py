@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from swap_stack.demo.books import AssetSum
-from swap_stack.demo.follow import Outcome
+from swap_stack.demo.follow import FollowedSwap
 from swap_stack.demo.trail import summarize
 from swapctl.message_trail import OutboxMessage
 
@@ -24,7 +24,7 @@ DIGITS = 5  # of an amount: after the point, or significant ones of a refund
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
-def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
+def show_outcomes(outcomes: tuple[FollowedSwap, ...], console: Console) -> None:
     """Print one row per swap: how it was funded, and how it ended."""
     title = "Every method, every ending but failed; webhooks with a verified signature"
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=0, show_edge=False)
@@ -36,7 +36,7 @@ def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
     console.print(table, soft_wrap=False)
 
 
-def _cells(outcome: Outcome) -> tuple[str, ...]:
+def _cells(outcome: FollowedSwap) -> tuple[str, ...]:
     journey, swap = outcome.journey, outcome.swap["swap"]
     decimals = int(swap["destination_token"]["decimals"])
     sent, back = (

@@ -11,7 +11,7 @@ from swap_stack.daemon import StackError
 from swap_stack.demo.books import read_sums
 from swap_stack.demo.closing import show_books, show_outcomes, show_trail
 from swap_stack.demo.faults import list_faults
-from swap_stack.demo.follow import Follower, Outcome
+from swap_stack.demo.follow import FollowedSwap, Follower
 from swap_stack.demo.journeys import JOURNEYS, NATIVE_TO_NATIVE, Journey
 from swap_stack.down import down
 from swap_stack.next_steps import show_next
@@ -56,7 +56,7 @@ async def swap(stack: Mapping[str, Any], places: Places, report: Report) -> None
 
 async def _run(
     journeys: tuple[Journey, ...], stack: Mapping[str, Any], places: Places, report: Report
-) -> AsyncIterator[Outcome]:
+) -> AsyncIterator[FollowedSwap]:
     is_short_lived = any(journey.is_short_lived for journey in journeys)
     key = make_short_lived_key(Operator.of_stack(stack)) if is_short_lived else None
     console = report.console

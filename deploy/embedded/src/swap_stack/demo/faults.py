@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from swap_stack.demo.books import AssetSum
-from swap_stack.demo.follow import Outcome
+from swap_stack.demo.follow import FollowedSwap
 
 
-def list_faults(outcomes: Sequence[Outcome], sums: Sequence[AssetSum]) -> tuple[str, ...]:
+def list_faults(outcomes: Sequence[FollowedSwap], sums: Sequence[AssetSum]) -> tuple[str, ...]:
     """Return what should not be; nothing without a deviation."""
     faults = [
         f"{outcome.journey.title}: {fault}"
@@ -20,19 +20,19 @@ def list_faults(outcomes: Sequence[Outcome], sums: Sequence[AssetSum]) -> tuple[
     return tuple(faults)
 
 
-def _ending(outcome: Outcome) -> Iterator[str]:
+def _ending(outcome: FollowedSwap) -> Iterator[str]:
     if outcome.status != outcome.journey.ending:
         yield f"{outcome.status}, and not {outcome.journey.ending}"
 
 
-def _quote(outcome: Outcome) -> Iterator[str]:
+def _quote(outcome: FollowedSwap) -> Iterator[str]:
     if outcome.requotes != outcome.journey.requotes:
         yield f"requoted {outcome.requotes} times, and not {outcome.journey.requotes}"
     elif outcome.requotes and outcome.swap["swap"]["last_requoted_at"] is None:
         yield "requoted, and it does not say when"
 
 
-def _payout(outcome: Outcome) -> Iterator[str]:
+def _payout(outcome: FollowedSwap) -> Iterator[str]:
     got = outcome.received_base_units
     if outcome.journey.ending == "completed":
         least, unit = _quoted_base_units(outcome)
@@ -44,7 +44,7 @@ def _payout(outcome: Outcome) -> Iterator[str]:
         yield "its refuel is not sent"
 
 
-def _refund(outcome: Outcome) -> Iterator[str]:
+def _refund(outcome: FollowedSwap) -> Iterator[str]:
     back, funded = (
         sum(one["amount"] for one in outcome.transactions_of(t)) for t in ("refund", "input")
     )
@@ -54,7 +54,7 @@ def _refund(outcome: Outcome) -> Iterator[str]:
         yield f"{back:g} went back, and nothing should"
 
 
-def _webhooks(outcome: Outcome) -> Iterator[str]:
+def _webhooks(outcome: FollowedSwap) -> Iterator[str]:
     if not all(delivery.verified for delivery in outcome.deliveries):
         yield "a webhook's signature is wrong"
     delivered = {delivery.status for delivery in outcome.deliveries}
@@ -62,7 +62,7 @@ def _webhooks(outcome: Outcome) -> Iterator[str]:
         yield f"no webhook tells that it is {outcome.status}"
 
 
-def _quoted_base_units(outcome: Outcome) -> tuple[int, int]:
+def _quoted_base_units(outcome: FollowedSwap) -> tuple[int, int]:
     """Return what the last quote says, and how much may be cut off what it shows."""
     token = outcome.swap["swap"]["destination_token"]
     precision, decimals = int(token["precision"]), int(token["decimals"])
@@ -71,7 +71,7 @@ def _quoted_base_units(outcome: Outcome) -> tuple[int, int]:
     return shown * unit, unit
 
 
-CHECKS: tuple[Callable[[Outcome], Iterator[str]], ...] = (
+CHECKS: tuple[Callable[[FollowedSwap], Iterator[str]], ...] = (
     _ending,
     _quote,
     _payout,

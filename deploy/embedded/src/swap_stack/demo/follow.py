@@ -25,7 +25,7 @@ CLOCK_SLACK = timedelta(seconds=1)  # the database has a clock of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FollowedSwap:
     """How one swap ended."""
 
     journey: Journey
@@ -68,7 +68,7 @@ class Follower:
         self._report = report
         self._short_lived_key = short_lived_key
 
-    async def follow(self, journey: Journey) -> Outcome:
+    async def follow(self, journey: Journey) -> FollowedSwap:
         """
         :raises StackError: when the swap does not end in time.
         :raises SwapError: when the service refuses it.
@@ -78,7 +78,7 @@ class Follower:
         async with open_swaps(self._stack, api_key=key) as swaps:
             return await self._follow(swaps, PlannedSwap(journey.title, journey), started)
 
-    async def _follow(self, swaps: Swaps, planned: PlannedSwap, started: datetime) -> Outcome:
+    async def _follow(self, swaps: Swaps, planned: PlannedSwap, started: datetime) -> FollowedSwap:
         journey = planned.journey
         timeline = Timeline(self._report.console, self._report.started_at)
         prepared = await swaps.create(planned)
@@ -91,7 +91,7 @@ class Follower:
         if journey.payment_time is not PaymentTime.NEVER:
             await _fund(swaps, planned, prepared, timeline)
         last = await watch.until_final(expects_refund=journey.payment_time is PaymentTime.LATE)
-        return Outcome(
+        return FollowedSwap(
             journey=journey,
             swap=last,
             duration=watch.ended_at - started,

@@ -15,13 +15,13 @@ from swap_stack.keys import funder_key, sandbox_keys
 from swap_stack.node import Node
 from swap_stack.receiver import make_app
 from swap_stack.sandbox.bench import Bench
-from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, Outcome, find_outcome
+from swap_stack.sandbox.outcomes import OUTCOME_DESCRIPTIONS, SandboxOutcome, find_outcome
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
 from swap_stack.sandbox.watching import Sandbox
 from swap_stack.user import refuse_at
 
-FIRST_ATTEMPTS_FAIL = Outcome.WEBHOOK_FAILS
+FIRST_ATTEMPTS_FAIL = SandboxOutcome.WEBHOOK_FAILS
 
 
 class Refusals:
@@ -72,7 +72,7 @@ async def _usdc(settings: Settings) -> Mapping[str, str]:
 
 async def _prepare(sandbox_wallets: Mapping[str, SandboxWallet], usdc: Mapping[str, str]) -> None:
     """Make the recipient that takes nothing, on every chain."""
-    refuses = OUTCOME_DESCRIPTIONS[Outcome.PAYOUT_FAILS].address
+    refuses = OUTCOME_DESCRIPTIONS[SandboxOutcome.PAYOUT_FAILS].address
     for network, sandbox_wallet in sandbox_wallets.items():
         await sandbox_wallet.resume_mining()
         await refuse_at(sandbox_wallet.node, refuses)

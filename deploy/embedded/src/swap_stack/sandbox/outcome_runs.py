@@ -17,7 +17,7 @@ from swap_stack.sandbox.outcomes import (
     BELOW_COST_BASE_UNITS,
     OVER_PERCENT,
     PARTIAL_PERCENT,
-    Outcome,
+    SandboxOutcome,
 )
 from swap_stack.sandbox.sandbox_wallet import SandboxWallet
 from swap_stack.user import requested_base_units
@@ -45,7 +45,7 @@ class OutcomeRun:
     """One swap, and who plays its user."""
 
     swap_id: str
-    outcome: Outcome
+    outcome: SandboxOutcome
     partner: AsyncClient
     sandbox_wallet: SandboxWallet
     other: (
@@ -185,16 +185,16 @@ def _shows_input(swap: Swap) -> bool:
     return any(one["type"] == "input" for one in swap["transactions"])
 
 
-USER_ACTIONS: Mapping[Outcome, Callable[[OutcomeRun], Awaitable[None]]] = {
-    Outcome.COMPLETED: OutcomeRun.pay,
-    Outcome.EXPIRED: pay_nothing,
-    Outcome.PARTIAL: partial(OutcomeRun.pay, percent=PARTIAL_PERCENT),
-    Outcome.OVER: partial(OutcomeRun.pay, percent=OVER_PERCENT),
-    Outcome.LATE: pay_too_late,
-    Outcome.REORGED: reorg_deposit,
-    Outcome.PAYOUT_FAILS: OutcomeRun.pay,
-    Outcome.REFUND_BELOW_COST: partial(OutcomeRun.pay, base_units=BELOW_COST_BASE_UNITS),
-    Outcome.GASLESS_EXPIRED: sign_too_late,
-    Outcome.SLOW: OutcomeRun.pay,
-    Outcome.WEBHOOK_FAILS: OutcomeRun.pay,
+USER_ACTIONS: Mapping[SandboxOutcome, Callable[[OutcomeRun], Awaitable[None]]] = {
+    SandboxOutcome.COMPLETED: OutcomeRun.pay,
+    SandboxOutcome.EXPIRED: pay_nothing,
+    SandboxOutcome.PARTIAL: partial(OutcomeRun.pay, percent=PARTIAL_PERCENT),
+    SandboxOutcome.OVER: partial(OutcomeRun.pay, percent=OVER_PERCENT),
+    SandboxOutcome.LATE: pay_too_late,
+    SandboxOutcome.REORGED: reorg_deposit,
+    SandboxOutcome.PAYOUT_FAILS: OutcomeRun.pay,
+    SandboxOutcome.REFUND_BELOW_COST: partial(OutcomeRun.pay, base_units=BELOW_COST_BASE_UNITS),
+    SandboxOutcome.GASLESS_EXPIRED: sign_too_late,
+    SandboxOutcome.SLOW: OutcomeRun.pay,
+    SandboxOutcome.WEBHOOK_FAILS: OutcomeRun.pay,
 }

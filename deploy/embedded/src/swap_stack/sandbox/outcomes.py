@@ -11,7 +11,7 @@ from swap_domain.rehearsals import REHEARSED
 PREFIX = REHEARSED
 
 
-class Outcome(StrEnum):
+class SandboxOutcome(StrEnum):
     """The outcome of a swap."""
 
     COMPLETED = "completed"
@@ -58,24 +58,26 @@ BELOW_COST_BASE_UNITS = 1
 SLOW_TOKEN, SLOW_AMOUNT = "DAI", 10_000
 SLOW_NEEDS = f"{SLOW_AMOUNT:,} {SLOW_TOKEN} or more"
 
-OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
-    Outcome.COMPLETED: OutcomeDescription(1, "pays the requested amount and method", "`completed`"),
-    Outcome.EXPIRED: OutcomeDescription(2, "pays nothing", "`expired` at the deadline"),
-    Outcome.PARTIAL: OutcomeDescription(
+OUTCOME_DESCRIPTIONS: dict[SandboxOutcome, OutcomeDescription] = {
+    SandboxOutcome.COMPLETED: OutcomeDescription(
+        1, "pays the requested amount and method", "`completed`"
+    ),
+    SandboxOutcome.EXPIRED: OutcomeDescription(2, "pays nothing", "`expired` at the deadline"),
+    SandboxOutcome.PARTIAL: OutcomeDescription(
         3,
         f"pays {PARTIAL_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
         "not gasless; the part is above the minimum and fixed fees are small: 0.1 ETH, 1,000 USDC",
         gasless=False,
     ),
-    Outcome.OVER: OutcomeDescription(
+    SandboxOutcome.OVER: OutcomeDescription(
         4,
         f"pays {OVER_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
         "not gasless; the amount is below the route's maximum",
         gasless=False,
     ),
-    Outcome.LATE: OutcomeDescription(
+    SandboxOutcome.LATE: OutcomeDescription(
         5,
         "pays once the swap has expired",
         "`expired`, with a `refund`",
@@ -83,7 +85,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         gasless=False,
         refund_address=True,
     ),
-    Outcome.REORGED: OutcomeDescription(
+    SandboxOutcome.REORGED: OutcomeDescription(
         6,
         "pays, removes the block by a reorg before the deposit is final, pays again",
         "the `input` appears, disappears and appears again; `completed`",
@@ -92,7 +94,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         source_token=SLOW_TOKEN,
         amount_min=SLOW_AMOUNT,
     ),
-    Outcome.PAYOUT_FAILS: OutcomeDescription(
+    SandboxOutcome.PAYOUT_FAILS: OutcomeDescription(
         7,
         "pays; the recipient refuses coins and is blocked by USDC",
         "`refunded` (`destination_unavailable`); `failed` without a refund address",
@@ -100,7 +102,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         destination_tokens=("ETH", "POL", "USDC"),
         refund_address=True,
     ),
-    Outcome.REFUND_BELOW_COST: OutcomeDescription(
+    SandboxOutcome.REFUND_BELOW_COST: OutcomeDescription(
         8,
         f"pays {BELOW_COST_BASE_UNITS} base unit",
         "`failed` (`refund_below_cost`) at the deadline, claimable",
@@ -108,7 +110,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         gasless=False,
         refund_address=True,
     ),
-    Outcome.GASLESS_EXPIRED: OutcomeDescription(
+    SandboxOutcome.GASLESS_EXPIRED: OutcomeDescription(
         9,
         "signs, and submits too late for a broadcast",
         "400 `AUTHORIZATION_EXPIRED` for the sandbox; the authorization is `Expired`, and so is "
@@ -116,7 +118,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         "`use_gasless`",
         gasless=True,
     ),
-    Outcome.SLOW: OutcomeDescription(
+    SandboxOutcome.SLOW: OutcomeDescription(
         10,
         "pays; the deposit is final some blocks later",
         "`input` with 0, 1, 2… of `max_confirmations` for seconds, then `completed`",
@@ -124,7 +126,7 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
         source_token=SLOW_TOKEN,
         amount_min=SLOW_AMOUNT,
     ),
-    Outcome.WEBHOOK_FAILS: OutcomeDescription(
+    SandboxOutcome.WEBHOOK_FAILS: OutcomeDescription(
         11,
         "pays; the sandbox's receivers answer 500 to the first attempt of each message",
         "`completed`; every message is sent again after 5 s, with the same id and bytes",
@@ -134,6 +136,6 @@ OUTCOME_DESCRIPTIONS: dict[Outcome, OutcomeDescription] = {
 BY_ADDRESS = {meaning.address: outcome for outcome, meaning in OUTCOME_DESCRIPTIONS.items()}
 
 
-def find_outcome(destination_address: str) -> Outcome | None:
+def find_outcome(destination_address: str) -> SandboxOutcome | None:
     """Return the outcome of a recipient; None for an ordinary address."""
     return BY_ADDRESS.get(destination_address.lower())

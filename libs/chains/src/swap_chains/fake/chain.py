@@ -16,7 +16,7 @@ import orjson
 from swap_chains.errors import ChainUnavailable
 from swap_chains.events import Block
 from swap_chains.evm import codec
-from swap_chains.fake.execution import Contracts, Outcome, World, execute
+from swap_chains.fake.execution import Contracts, ExecutionResult, World, execute
 from swap_chains.ports import Call, Fees, NodeAnswer, Reaction, SignedTransaction
 
 _GENESIS: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ class MinedBlock:
     """One block with what is in it, and the state after it."""
 
     block: Block
-    outcomes: Mapping[str, tuple[FakeTransaction, Outcome]]
+    outcomes: Mapping[str, tuple[FakeTransaction, ExecutionResult]]
     world: World
 
 
@@ -171,7 +171,9 @@ class FakeChain:
             raise ChainUnavailable(self.network, [f"{NODE}: block {block.hash} is unknown"])
         return self._chain[block.number]
 
-    def find(self, transaction_hash: str) -> tuple[MinedBlock, FakeTransaction, Outcome] | None:
+    def find(
+        self, transaction_hash: str
+    ) -> tuple[MinedBlock, FakeTransaction, ExecutionResult] | None:
         for mined in reversed(self._chain):
             if transaction_hash in mined.outcomes:
                 return mined, *mined.outcomes[transaction_hash]
@@ -214,7 +216,7 @@ class FakeChain:
     def _add_block(self, chosen: Sequence[FakeTransaction]) -> None:
         parent = self._chain[-1]
         world = parent.world.copy()
-        outcomes: dict[str, tuple[FakeTransaction, Outcome]] = {}
+        outcomes: dict[str, tuple[FakeTransaction, ExecutionResult]] = {}
         for transaction in chosen:
             is_next = world.nonces.get(transaction.sender, 0) == transaction.nonce
             if not is_next or transaction.fees.max_fee_per_gas < self.base_fee:

@@ -106,7 +106,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExecutionResult:
     succeeded: bool
     data: bytes
     logs: tuple[EmittedLog, ...]
@@ -117,14 +117,14 @@ class Outcome:
         return _GAS_OF_A_CALL + _GAS_OF_A_LOG * len(self.logs)
 
 
-def execute(contracts: Contracts, world: World, sender: str, call: Call) -> Outcome:
+def execute(contracts: Contracts, world: World, sender: str, call: Call) -> ExecutionResult:
     """Try a call. A revert leaves the world as it was."""
     run = _Run(contracts, world.copy(), sender)
     try:
         returned = run.call(call)
     except FakeCallReverted as revert:
-        return Outcome(succeeded=False, data=revert.data, logs=(), world=world)
-    return Outcome(succeeded=True, data=returned, logs=tuple(run.logs), world=run.world)
+        return ExecutionResult(succeeded=False, data=revert.data, logs=(), world=world)
+    return ExecutionResult(succeeded=True, data=returned, logs=tuple(run.logs), world=run.world)
 
 
 class _Run:

@@ -26,7 +26,7 @@ from swap_chains.evm.movements import Log, LogScope, to_movements
 from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.wallet_calls import Transaction
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
-from swap_chains.fake.execution import Outcome, World, execute
+from swap_chains.fake.execution import ExecutionResult, World, execute
 from swap_chains.ports import (
     BlockReport,
     Call,
@@ -236,7 +236,7 @@ class FakeReader:
         self._chain.check_reachable()
         return frozenset(accounts) & self._chain.contracts.addresses
 
-    def _try(self, world: World, sender: str, call: Call) -> Outcome:
+    def _try(self, world: World, sender: str, call: Call) -> ExecutionResult:
         return execute(self._chain.contracts, world, sender, call)
 
     async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:

@@ -42,7 +42,7 @@ ORDER BY id DESC LIMIT :limit
 """)
 
 
-class Outcome(StrEnum):
+class OrderOutcome(StrEnum):
     DONE = "done"
     REFUSED = "refused"
     PROPOSED = "proposed"  # it awaits a second operator
@@ -67,7 +67,7 @@ class LoggedOrder:
     def is_logged(self) -> bool:
         return self.logged_in is not None
 
-    def row(self, outcome: Outcome, detail: str | None = None) -> Mapping[str, Any]:
+    def row(self, outcome: OrderOutcome, detail: str | None = None) -> Mapping[str, Any]:
         return {
             "order_id": self.id,
             "operator": self.operator.name,
@@ -101,14 +101,14 @@ async def log_order(connection: Transaction, *, is_final: bool = True) -> None:
 
     :param is_final: False where a later transaction of the same order completes it, and writes a
         row of its own.
-    :raises Refused: when the proposal was carried out, rejected or expired meanwhile.
+    :raises RequestRefused: when the proposal was carried out, rejected or expired meanwhile.
     """
     order = _order.get()
     if order is None or order.logged_in is connection:
         return
     if is_final and order.end_proposal is not None:
         await order.end_proposal(connection)
-    connection.post(INSERT, order.row(Outcome.DONE))
+    connection.post(INSERT, order.row(OrderOutcome.DONE))
     if is_final:
         order.logged_in = connection
 
@@ -117,10 +117,12 @@ class OperatorLog:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def write(self, order: LoggedOrder, outcome: Outcome, detail: str | None = None) -> None:
+    async def write(
+        self, order: LoggedOrder, outcome: OrderOutcome, detail: str | None = None
+    ) -> None:
         """Write a row of an order without a transaction."""
         async with transaction(self._engine) as connection:
-            if outcome is Outcome.DONE and order.end_proposal is not None:
+            if outcome is OrderOutcome.DONE and order.end_proposal is not None:
                 await order.end_proposal(connection)
             connection.post(INSERT, order.row(outcome, detail))
             order.logged_in = connection

@@ -20,7 +20,7 @@ from swap_runtime.operators.operator_log import (
     LISTED_MAX,
     LoggedOrder,
     OperatorLog,
-    Outcome,
+    OrderOutcome,
     carrying_out,
     without_secrets,
 )
@@ -86,7 +86,7 @@ class OrderDesk:
             words = f"the role {operator.role.value} may not do this"
             if route.method != "GET":
                 logged = await self._start_log(request, f"{route.method} {route.path}")
-                await self._write_end(logged, Outcome.REFUSED, words)
+                await self._write_end(logged, OrderOutcome.REFUSED, words)
             return JSONResponse({"error": words}, status_code=403)
 
         return handle
@@ -148,7 +148,7 @@ class OrderDesk:
 
     def _require_approvable(self, proposal: Proposal, *, by: str) -> None:
         """
-        :raises Refused: when it is not open, or not another active operator's.
+        :raises RequestRefused: when it is not open, or not another active operator's.
         """
         proposal.require_open()
         if proposal.proposed_by == by:
@@ -180,21 +180,21 @@ class OrderDesk:
                 response = await work()
         except Unavailable as error:
             # It may have committed: a row `done` of the same order shows this.
-            await self._write_end(order, Outcome.FAILED, str(error))
+            await self._write_end(order, OrderOutcome.FAILED, str(error))
             raise
         except SwapError as error:
-            await self._write_end(order, Outcome.REFUSED, str(error))
+            await self._write_end(order, OrderOutcome.REFUSED, str(error))
             raise
         except Exception as error:
-            await self._write_end(order, Outcome.FAILED, type(error).__name__)
+            await self._write_end(order, OrderOutcome.FAILED, type(error).__name__)
             raise
         if response.status_code >= HTTPStatus.BAD_REQUEST:
-            await self._write_end(order, Outcome.REFUSED, _words(response))
+            await self._write_end(order, OrderOutcome.REFUSED, _words(response))
         elif not order.is_logged:
-            await self._log.write(order, Outcome.DONE)
+            await self._log.write(order, OrderOutcome.DONE)
         return response
 
-    async def _write_end(self, order: LoggedOrder, outcome: Outcome, detail: str) -> None:
+    async def _write_end(self, order: LoggedOrder, outcome: OrderOutcome, detail: str) -> None:
         """Log what did not happen; the answer does not wait for a database that is away."""
         fields = {"operator": order.operator.name, "action": order.action, "detail": detail}
         log.warning("order not carried out", outcome=outcome.value, **fields)
@@ -257,7 +257,7 @@ async def _show_identity(request: Request) -> Response:
 
 def _require_named(operator: Operator) -> None:
     """
-    :raises Refused: for the shared token: its holder may also have a named token.
+    :raises RequestRefused: for the shared token: its holder may also have a named token.
     """
     if operator.is_shared:
         raise RequestRefused(

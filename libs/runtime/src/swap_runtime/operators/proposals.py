@@ -12,7 +12,7 @@ import orjson
 
 from swap_runtime.errors import RequestRefused
 from swap_runtime.operators.admin_routes import Order
-from swap_runtime.operators.operator_log import INSERT, LoggedOrder, Outcome
+from swap_runtime.operators.operator_log import INSERT, LoggedOrder, OrderOutcome
 from swap_runtime.postgres.database import Engine, Transaction, read_alone, transaction
 from swap_runtime.postgres.sql import Row, sql
 
@@ -62,7 +62,7 @@ class Proposal:
 
     def require_open(self) -> None:
         """
-        :raises Refused: when it was approved or rejected, or has expired.
+        :raises RequestRefused: when it was approved or rejected, or has expired.
         """
         if self.outcome is not None:
             raise RequestRefused(f"proposal {self.id} was {self.outcome}")
@@ -89,7 +89,7 @@ class Proposals:
         }
         async with transaction(self._engine) as connection:
             connection.post(PROPOSE, values)
-            connection.post(INSERT, logged.row(Outcome.PROPOSED, why))
+            connection.post(INSERT, logged.row(OrderOutcome.PROPOSED, why))
             logged.logged_in = connection
 
     async def find(self, id: UUID) -> Proposal | None:
@@ -110,18 +110,18 @@ class Proposals:
 
     async def reject(self, id: UUID, logged: LoggedOrder) -> None:
         """
-        :raises Refused: when it is not open any more.
+        :raises RequestRefused: when it is not open any more.
         """
         async with transaction(self._engine) as connection:
             await end_proposal(connection, id, by=logged.operator.name, outcome="rejected")
-            connection.post(INSERT, logged.row(Outcome.DONE))
+            connection.post(INSERT, logged.row(OrderOutcome.DONE))
             logged.logged_in = connection
 
 
 async def end_proposal(connection: Transaction, id: UUID, *, by: str, outcome: str) -> None:
     """End it in the caller's transaction. Its row is locked: a second caller finds it ended.
 
-    :raises Refused: when it is not open any more.
+    :raises RequestRefused: when it is not open any more.
     """
     ended = await connection.execute(END, {"id": id, "by": by, "outcome": outcome})
     if not ended.changed:

@@ -10,10 +10,10 @@ from typing import Any, Final
 import httpx
 import orjson
 
-from swap_dashboard.ports import BenchFacts, BenchRefused, BenchUnavailable, Outcome
+from swap_dashboard.ports import BenchFacts, BenchOutcome, BenchRefused, BenchUnavailable
 
 ANSWER_SECONDS: Final = 5
-OUTCOME_FIELDS: Final = tuple(one.name for one in fields(Outcome))
+OUTCOME_FIELDS: Final = tuple(one.name for one in fields(BenchOutcome))
 
 
 class HttpBench:
@@ -26,7 +26,7 @@ class HttpBench:
         content = await self._request("GET", "/bench/outcomes")
         return BenchFacts(
             outcomes=[
-                Outcome(**{name: one[name] for name in OUTCOME_FIELDS if name in one})
+                BenchOutcome(**{name: one[name] for name in OUTCOME_FIELDS if name in one})
                 for one in content["outcomes"]
             ],
             lifetime_seconds=content["lifetime_seconds"],

@@ -19,9 +19,9 @@ from swap_dashboard.ports import (
     ApiRefused,
     ApiUnavailable,
     Bench,
+    BenchOutcome,
     BenchRefused,
     BenchUnavailable,
-    Outcome,
 )
 from swap_dashboard.usecases.join_bench import JoinBench
 
@@ -235,15 +235,17 @@ def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
     return f"{network['name']}/{token['symbol']}"
 
 
-def outcome_of(fields: Mapping[str, str], outcomes: Mapping[str, Outcome]) -> Outcome | None:
+def outcome_of(
+    fields: Mapping[str, str], outcomes: Mapping[str, BenchOutcome]
+) -> BenchOutcome | None:
     """Return the outcome that is chosen: one of the bench, or what the member makes of the swap."""
     name = fields.get("outcome", "")
     if name == OWN:
-        return Outcome(OWN, fields.get("recipient", "").strip(), does="", ends="", needs="")
+        return BenchOutcome(OWN, fields.get("recipient", "").strip(), does="", ends="", needs="")
     return outcomes.get(name)
 
 
-def unmet_requirements(fields: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
+def unmet_requirements(fields: Mapping[str, str], outcome: BenchOutcome) -> dict[str, str]:
     """Return what keeps the outcome from happening, by field: the swap would end another way."""
     if outcome.name == OWN:
         return {} if outcome.recipient else {"recipient": NO_RECIPIENT}
@@ -273,7 +275,7 @@ def _is_at_least(text: str, least: int) -> bool:
         return True
 
 
-def swap_body(fields: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
+def swap_body(fields: Mapping[str, str], outcome: BenchOutcome) -> dict[str, Any]:
     """Return the request to the api."""
     source_network, _, source_token = fields.get("source", "").partition("/")
     destination_network, _, destination_token = fields.get("destination", "").partition("/")

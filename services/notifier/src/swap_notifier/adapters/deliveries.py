@@ -11,7 +11,12 @@ from swap_notifier import observe
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import outcome_row, to_claimed
-from swap_notifier.domain.outcomes import FAILING_MAX, ClaimedMessage, DisabledReason, Outcome
+from swap_notifier.domain.outcomes import (
+    FAILING_MAX,
+    AttemptOutcome,
+    ClaimedMessage,
+    DisabledReason,
+)
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, execute_alone, transaction
 from swap_runtime.postgres.sql import Row
@@ -65,7 +70,7 @@ class PostgresDeliveries:
                 break
         return tuple(secrets)
 
-    async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    async def record(self, outcomes: Sequence[AttemptOutcome]) -> Sequence[AttemptOutcome]:
         """Write down attempts and what follows from them; of a claim that was lost, nothing.
 
         Return them as stored: an endpoint that answered since is not disabled.
@@ -86,13 +91,13 @@ class PostgresDeliveries:
         return outcomes
 
 
-def _rows(outcomes: Sequence[Outcome]) -> dict[str, list[object]]:
+def _rows(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[object]]:
     return columns([outcome_row(outcome) for outcome in outcomes])
 
 
 async def _with_the_living_spared(
-    connection: Transaction, outcomes: Sequence[Outcome], *, at: datetime
-) -> Sequence[Outcome]:
+    connection: Transaction, outcomes: Sequence[AttemptOutcome], *, at: datetime
+) -> Sequence[AttemptOutcome]:
     """Let one that answered since its attempts were claimed not be disabled for failing.
 
     They are claimed several at once, and one that comes back may not take all of what waited.

@@ -11,12 +11,12 @@ import orjson
 
 from swap_notifier.adapters.models import EndpointFacts
 from swap_notifier.domain.endpoints import Endpoint
-from swap_notifier.domain.outcomes import ClaimedMessage, Outcome
+from swap_notifier.domain.outcomes import AttemptOutcome, ClaimedMessage
 from swap_runtime.postgres.models import read_row
 from swap_runtime.postgres.sql import Row
 
 
-def outcome_row(outcome: Outcome) -> dict[str, object]:
+def outcome_row(outcome: AttemptOutcome) -> dict[str, object]:
     response = outcome.answer.response
     return {
         "message_id": outcome.claimed.message_id,

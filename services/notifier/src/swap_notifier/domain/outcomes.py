@@ -64,7 +64,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttemptOutcome:
     """What one attempt changes."""
 
     claimed: ClaimedMessage
@@ -79,7 +79,7 @@ class Outcome:
     def attempts(self) -> int:
         return self.claimed.attempts + 1
 
-    def without_disabling(self) -> Outcome:
+    def without_disabling(self) -> AttemptOutcome:
         """Return what follows where the endpoint answered since this was claimed."""
         if self.again_at is None:
             return replace(self, disables=None)
@@ -88,17 +88,17 @@ class Outcome:
 
 def outcome_of(
     claimed: ClaimedMessage, answer: Answer, *, at: datetime, jitter_ppm: int
-) -> Outcome:
+) -> AttemptOutcome:
     """Decide what follows from an answer."""
     if answer.is_success:
-        return Outcome(claimed, answer, at, State.DELIVERED, at, None)
+        return AttemptOutcome(claimed, answer, at, State.DELIVERED, at, None)
     disables = _disables(claimed, answer, at)
     retry_after = answer.retry_after if answer.http_status in ASKS_FOR_TIME else None
     pause = pause_after(claimed.attempts + 1, retry_after=retry_after, jitter_ppm=jitter_ppm)
     again_at = None if pause is None else at + pause
     if again_at is None or disables is not None:
-        return Outcome(claimed, answer, at, State.FAILED, at, disables, again_at)
-    return Outcome(claimed, answer, at, State.WAITING, again_at, None)
+        return AttemptOutcome(claimed, answer, at, State.FAILED, at, disables, again_at)
+    return AttemptOutcome(claimed, answer, at, State.WAITING, again_at, None)
 
 
 def _disables(claimed: ClaimedMessage, answer: Answer, at: datetime) -> DisabledReason | None:

@@ -14,7 +14,7 @@ from uuid import UUID
 from swap_notifier import observe
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.http_sender import HttpSender
-from swap_notifier.domain.outcomes import Answer, ClaimedMessage, Outcome, State, outcome_of
+from swap_notifier.domain.outcomes import Answer, AttemptOutcome, ClaimedMessage, State, outcome_of
 from swap_notifier.domain.schedule import JITTER_PPM_MAX
 from swap_notifier.domain.windows import Windows
 from swap_runtime.clock import Clock
@@ -58,7 +58,7 @@ class DeliverMessages:
         self._clock = clock
         self._new_id = new_id
         self._randbelow = randbelow
-        self._ended: list[Outcome] = []
+        self._ended: list[AttemptOutcome] = []
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def finish(self) -> None:
@@ -136,7 +136,7 @@ class DeliverMessages:
         return answer
 
 
-def _observe(outcomes: Sequence[Outcome]) -> None:
+def _observe(outcomes: Sequence[AttemptOutcome]) -> None:
     for outcome in outcomes:
         claimed, answer = outcome.claimed, outcome.answer
         if answer.is_success:
