@@ -94,14 +94,15 @@ async def _run(
         report.print_step("PROBLEM", problem)
     if document["problems"]:
         _clear(places.var, keep_logs=True)
-        report.print_step("failed", f"SEED={seed}; logs and report in {places.shown(places.var)}")
+        where = places.display_path(places.var)
+        report.print_step("failed", f"SEED={seed}; logs and report in {where}")
         return 1
     _clear(places.var, keep_logs=False)
     if os.environ.get("KEEP", "").lower() not in NO:
         stored = STORED_REPORTS / _stored_name(document["broker"], seed)
         write_report(stored, document)
         report.print_step(
-            "kept", f"{places.shown(stored)}; `make generate` writes docs/reliability.md"
+            "kept", f"{places.display_path(stored)}; `make generate` writes docs/reliability.md"
         )
     report.print_step("clean", f"SEED={seed}: nothing lost")
     return 0

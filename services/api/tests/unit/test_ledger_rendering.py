@@ -96,7 +96,7 @@ def test_entries_follow_their_time_before_their_reason() -> None:
 
 
 def reasons_of(booking: ast.Call) -> set[str]:
-    """Return the reasons that a call of the settler's `_booked` or `_booked_all` may name."""
+    """Return the reasons that a call of the settler's `_transaction` or `_transactions` may name."""
     parts = ast.walk(booking.args[0])
     constants = {str(one.value) for one in parts if isinstance(one, ast.Constant)}
     is_of_a_payment = isinstance(booking.args[0], ast.JoinedStr)
@@ -109,7 +109,7 @@ def test_every_reason_of_a_swaps_entry_has_a_place() -> None:
         call
         for call in calls
         if isinstance(call.func, ast.Name)
-        and call.func.id in ("_booked", "_booked_all")
+        and call.func.id in ("_transaction", "_transactions")
         and any(keyword.arg == "swap_id" for keyword in call.keywords)
     ]
     named = {reason for call in bookings for reason in reasons_of(call)}

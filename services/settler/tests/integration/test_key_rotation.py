@@ -78,7 +78,7 @@ async def test_m13_retired_signer_gets_no_new_payments_and_another_starts_at_its
     old.chain.mine()
 
     assert (await nonces_of(old), await nonces_of(new)) == ([], [USED_BEFORE])
-    assert [old.paid(number) for number in (1, 2)] == [PAYOUT] * 2
+    assert [old.paid_amount(number) for number in (1, 2)] == [PAYOUT] * 2
 
 
 async def test_m13_a_retired_signer_signs_for_the_nonces_that_it_has(
@@ -98,7 +98,7 @@ async def test_m13_a_retired_signer_signs_for_the_nonces_that_it_has(
     old.chain.mine()
 
     assert (await nonces_of(old), await nonces_of(new)) == ([0], [USED_BEFORE])
-    assert [old.paid(number) for number in (1, 2)] == [PAYOUT] * 2
+    assert [old.paid_amount(number) for number in (1, 2)] == [PAYOUT] * 2
 
 
 async def test_m13_what_a_retired_signer_has_out_is_replaced_by_its_own_key(
@@ -119,7 +119,7 @@ async def test_m13_what_a_retired_signer_has_out_is_replaced_by_its_own_key(
     attempts = await old.rows("SELECT DISTINCT signer, nonce FROM attempt")
     assert [(row.signer, int(row.nonce)) for row in attempts] == [(old.signer, 0)]
     assert await old.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NULL") == []
-    assert old.paid(1) == PAYOUT
+    assert old.paid_amount(1) == PAYOUT
 
 
 async def _dies(*_: object, **__: object) -> None:

@@ -63,7 +63,7 @@ class TestASend:
         world.chain.mine()
 
         assert await slots_and_attempts(world) == (1, 1)
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S7")
     async def test_s7_of_the_same_bytes_by_two_settlers_pays_once(self, world: World) -> None:
@@ -74,7 +74,7 @@ class TestASend:
         world.chain.mine()
 
         assert await world.intent_states() == ["broadcast"]
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S9")
     async def test_s9_of_one_intent_by_many_takes_one_slot(self, world: World) -> None:
@@ -86,7 +86,7 @@ class TestASend:
 
         [slots] = await world.rows("SELECT count(*) FROM slot_intent")
         assert slots.count == 1
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.parametrize("reaches", [True, False])
     @pytest.mark.fault("S21")
@@ -104,7 +104,7 @@ class TestASend:
         world.chain.mine()
 
         assert await slots_and_attempts(world) == (1, 1)
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     @pytest.mark.fault("S20")
     async def test_s20_without_gas_money_waits_and_gives_its_nonce_to_no_other(
@@ -122,7 +122,7 @@ class TestASend:
         world.chain.mine()
 
         assert [r.nonce for r in await world.rows("SELECT nonce FROM attempt ORDER BY 1")] == [0, 1]
-        assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
+        assert [world.paid_amount(n) for n in (1, 2)] == [PAYOUT] * 2
 
     @pytest.mark.fault("S30")
     async def test_s30_that_one_node_accepts_is_sent_despite_another_refusal(
@@ -196,7 +196,7 @@ class TestANonce:
         world.chain.mine()
 
         assert await slots_and_attempts(world) == (2, 2)
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
 
 @pytest.mark.fault("S8")
@@ -284,7 +284,7 @@ class TestAStolenSettler:
         signed = await world.sender.sign(call, nonce=0, fees=Fees(10**12, 10**12))
         await world.sender.broadcast([signed])
         world.chain.mine()
-        assert world.paid(recipient) == units
+        assert world.paid_amount(recipient) == units
 
         await Watcher(world).report()
         await world.confirmed_swaps(1, first=2)
@@ -298,4 +298,4 @@ class TestAStolenSettler:
         # The Treasury pays an id a single time.
         [again] = await world.reader.simulate([call], sender=world.signer)
         assert again.data[:4] == ALREADY_PAID
-        assert (world.paid(recipient), world.paid(2)) == (units, 0)
+        assert (world.paid_amount(recipient), world.paid_amount(2)) == (units, 0)

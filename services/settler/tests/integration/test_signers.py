@@ -209,7 +209,7 @@ class TestResuming:
         await world.finish_recovery()
         await world.send_everything()
         world.chain.mine()
-        assert world.paid(1) == PAYOUT
+        assert world.paid_amount(1) == PAYOUT
 
     async def test_is_refused_where_no_signer_is_halted(self, port: Port) -> None:
         assert await port.post(RESUME, OPERATOR_ORDER) == (

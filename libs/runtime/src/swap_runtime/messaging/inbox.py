@@ -29,7 +29,7 @@ async def mark_seen(
 ) -> frozenset[UUID]:
     """Mark the messages in this transaction and return those that were not marked before.
 
-    :raises Unverified: when the sender's outbox does not hold one of the messages.
+    :raises UnverifiedMessages: when the sender's outbox does not hold one of the messages.
     :raises Behind: when something is parked that has to come first.
     """
     fresh, _ = await mark_and_ask(connection, consumer, message_ids)
@@ -44,7 +44,7 @@ async def mark_and_ask(
     It waits for a concurrent mark of the same messages, which may park them. So what is parked is
     looked for after the marking.
 
-    :raises Unverified: when the sender's outbox does not hold one of the messages.
+    :raises UnverifiedMessages: when the sender's outbox does not hold one of the messages.
     :raises Behind: when something is parked that has to come first.
     """
     mark = (MARK_SEEN, {"consumer": consumer, "ids": list(message_ids)})
