@@ -117,7 +117,7 @@ class Subject:
             reason = await connection.scalar(sql("SELECT halted_reason FROM signer"))
         return str(reason)
 
-    async def watched(self, at: datetime, request: pytest.FixtureRequest) -> None:
+    async def advance_watcher(self, at: datetime, request: pytest.FixtureRequest) -> None:
         """Advance the chain-watcher to a time, with all its messages received."""
         if isinstance(self.unit_of_work, FakeUnitOfWork):
             self.unit_of_work.block_times[ETHEREUM] = at

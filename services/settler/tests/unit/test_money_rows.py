@@ -28,7 +28,7 @@ class FakeBooks:
         swap = swap_id(NUMBER)
         return -self._work.balance(kind, network=ETHEREUM, swap_id=swap, deposit_id=leg)
 
-    async def suspended(self) -> int:
+    async def suspense(self) -> int:
         return -self._work.balance(AccountKind.SUSPENSE)
 
     async def sums(self) -> Mapping[tuple[str, str], int]:
@@ -43,7 +43,7 @@ class FakeBooks:
     async def close(self, intent: Intent) -> None:
         self._work.close(intent.id)
 
-    async def watched(self, at: datetime) -> None:
+    async def advance_watcher(self, at: datetime) -> None:
         self._work.block_times[ETHEREUM] = at
 
     async def exceed_quoter_patience(self, duration: timedelta) -> None:
