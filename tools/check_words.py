@@ -1,4 +1,4 @@
-"""Fail on an avoided word in an identifier, a domain class without entry, or a term with two."""
+"""Fail on an avoided word or a bare participle in a name, and on gaps of the glossary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePath
@@ -22,6 +22,25 @@ SEGMENT: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # In `model/`, beside the data of decisions.
 NOT_PURE: Final = ("batch_state", "observe_changes", "ports")
 QUOTED: Final = re.compile(r"`([^`]+)`( alone)?")
+# Base forms and nouns with the ending of a participle.
+NOT_PARTICIPLES: Final = re.compile(
+    "bed|bleed|breed|embed|exceed|feed|heed|need|proceed|seed|shed|speed|succeed"
+)
+IRREGULAR: Final = re.compile(
+    "(?:un)?(?:begun|bent|bound|broken|brought|built|caught|chosen|done|drawn|driven|fed|forgotten|"
+    "found|frozen|given|gone|gotten|heard|held|hidden|kept|known|led|left|lent|lost|made|meant|met|"
+    "paid|proven|seen|sent|shown|sold|spent|spoken|stolen|stood|stuck|swept|sworn|taken|taught|"
+    "thought|thrown|told|torn|understood|withdrawn|withheld|woken|won|worn|written)"
+)
+# Participles that stay names, with the reason.
+PARTICIPLE_NAMES: Final[Mapping[str, str]] = {
+    "Bound": "the noun, an upper limit",
+    "Deposited": "an event of the Depository",
+    "Paid": "an event of the Treasury",
+    "Swept": "an event of the factory of deposit addresses",
+    "Withdrawn": "an event of the Treasury",
+}
+GENERATED: Final = "sdk"  # its classes have the names of the public schemas
 
 
 @dataclass(frozen=True)
@@ -150,6 +169,37 @@ def all_classes(paths: Sequence[Path]) -> set[str]:
     }
 
 
+def is_participle(word: str) -> bool:
+    if IRREGULAR.fullmatch(word):
+        return True
+    return word.endswith("ed") and len(word) > len("red") and not NOT_PARTICIPLES.fullmatch(word)
+
+
+def named_by_participle(tree: ast.AST) -> Iterator[str]:
+    """Return classes and functions whose whole name is a participle; a property is an attribute."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        is_attribute = any("property" in ast.unparse(one) for one in node.decorator_list)
+        segments = segments_of(node.name)
+        if len(segments) == 1 and is_participle(segments[0]) and not is_attribute:
+            yield node.name
+
+
+def participle_faults(paths: Sequence[Path]) -> list[str]:
+    """Return the names that say neither what an object holds nor what a function does.
+
+    Modules of tests are not checked: their functions are read beside their only use.
+    """
+    return [
+        f"{path} {name}: a past participle alone is never a name"
+        for path in paths
+        if path.parts[0] != GENERATED and not path.stem.startswith(TESTS)
+        for name in named_by_participle(ast.parse(path.read_text()))
+        if name not in PARTICIPLE_NAMES
+    ]
+
+
 def faults(glossary: Glossary, found: set[str], paths: Sequence[Path]) -> list[str]:
     present, known = domain_classes(paths), glossary.classes | glossary.without_entry
     return [
@@ -185,7 +235,7 @@ def main() -> int:
         for entry in avoided_names(paths, glossary.avoided)
         if entry.rpartition(" ")[2] not in glossary.public
     }
-    problems = faults(glossary, found, paths)
+    problems = [*faults(glossary, found, paths), *participle_faults(paths)]
     print(*problems, sep="\n", end="\n" if problems else "")
     return bool(problems)
 

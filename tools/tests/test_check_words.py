@@ -6,7 +6,14 @@ import ast
 from pathlib import Path
 
 import pytest
-from tools.check_words import Glossary, avoided_names, faults, identifiers, read_glossary
+from tools.check_words import (
+    Glossary,
+    avoided_names,
+    faults,
+    identifiers,
+    participle_faults,
+    read_glossary,
+)
 
 PAGE = """
 | Term | Meaning | Avoid | Class |
@@ -88,3 +95,45 @@ def test_second_row_of_a_term_fails(module: Path) -> None:
 def test_columns_of_tables_are_not_checked() -> None:
     row = ast.parse("class Row(Table, table=True):\n    kept: int = 0\n    def f(self): ...")
     assert set(identifiers(row)) == {"Row", "f", "self"}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("class Forgotten: ...", "Forgotten"),
+        ("class _Uncompared: ...", "_Uncompared"),
+        ("def sent(): ...", "sent"),
+        ("async def _shown(): ...", "_shown"),
+        ("class Part:\n    def unpaid(self): ...", "unpaid"),
+    ],
+)
+def test_a_class_or_function_named_by_a_participle_alone_fails(
+    module: Path, line: str, name: str
+) -> None:
+    module.write_text(f"{line}\n")
+    assert participle_faults([module]) == [
+        f"{module} {name}: a past participle alone is never a name"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class ForgottenPayment: ...",
+        "def mark_sent(): ...",
+        "def read(): ...\n\n\ndef proceed(): ...",
+        "class Part:\n    @property\n    def paid(self): ...",
+        "paid = 1  # a status\n\n\nclass State:\n    sent: bool = False",
+        "class Paid: ...  # an exception with a reason",
+    ],
+)
+def test_nouns_verbs_attributes_and_exceptions_pass(module: Path, text: str) -> None:
+    module.write_text(f"{text}\n")
+    assert participle_faults([module]) == []
+
+
+def test_modules_of_tests_and_the_generated_client_are_not_checked(module: Path) -> None:
+    for path in (module.with_name("test_part.py"), Path("sdk/python/src/swap_sdk/models.py")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("class Quoted: ...\n")
+        assert participle_faults([path]) == []

@@ -84,15 +84,15 @@ def _log_uncaught() -> None:
     """Log exceptions that nothing caught: Python writes them as plain text otherwise."""
     log = structlog.get_logger()
 
-    def uncaught(
+    def log_uncaught(
         kind: type[BaseException], error: BaseException | None, trace: object = None
     ) -> None:
         if not issubclass(kind, KeyboardInterrupt | SystemExit):
             log.critical("uncaught exception", exc_info=error)
 
-    sys.excepthook = uncaught
-    threading.excepthook = lambda event_: uncaught(event_.exc_type, event_.exc_value)
-    sys.unraisablehook = lambda event_: uncaught(event_.exc_type, event_.exc_value)
+    sys.excepthook = log_uncaught
+    threading.excepthook = lambda event_: log_uncaught(event_.exc_type, event_.exc_value)
+    sys.unraisablehook = lambda event_: log_uncaught(event_.exc_type, event_.exc_value)
 
 
 @contextmanager
