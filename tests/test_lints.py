@@ -12,9 +12,9 @@ ROOT = Path(__file__).parents[1]
 CONSUME = "def subscribe(to):\n    consume(to)\n"
 
 
-def run(tool: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, f"tools/{tool}.py", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(tool: str, *arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / f"tools/{tool}.py"), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,32 @@ def test_a_lint_distinguishes_bad_from_good(
     assert (nothing.returncode, nothing.stdout) == (0, "")
 
 
-@pytest.mark.parametrize("tool", ["no_float", "thin_handlers", "commit_in_runtime", "small_files"])
+OF_FOLDERS = ["no_float", "thin_handlers", "commit_in_runtime", "small_files"]
+
+
+@pytest.mark.parametrize("tool", [*OF_FOLDERS, "one_head"])
 def test_a_lint_fails_where_it_finds_no_file(tmp_path: Path, tool: str) -> None:
     found = run(tool, tmp_path)
 
-    assert (found.returncode, str(tmp_path) in found.stdout) == (1, True)
+    assert (found.returncode, str(tmp_path) in found.stdout + found.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("tool", [*OF_FOLDERS, "one_head"])
+def test_a_lint_fails_without_a_folder(tool: str) -> None:
+    found = run(tool)
+
+    assert (found.returncode, "no folder" in found.stdout + found.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("tool", ["forbidden_text", "links", "check_words"])
+def test_a_check_of_the_tracked_files_fails_where_there_are_none(tmp_path: Path, tool: str) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/glossary.md").touch()
+
+    found = run(tool, cwd=tmp_path)
+
+    assert (found.returncode, found.stdout.startswith("no ")) == (1, True)
 
 
 def test_the_public_models_may_have_doubles(tmp_path: Path) -> None:

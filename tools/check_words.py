@@ -236,6 +236,8 @@ def main() -> int:
         if entry.rpartition(" ")[2] not in glossary.public
     }
     problems = [*faults(glossary, found, paths), *participle_faults(paths)]
+    if not paths:
+        problems.append("no file to check")
     print(*problems, sep="\n", end="\n" if problems else "")
     return bool(problems)
 

@@ -32,4 +32,6 @@ def offences(path: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    report([offence for path in tracked_files() for offence in offences(path)])
+    paths = tracked_files()
+    found = [] if paths else ["no file to check"]
+    report(found + [offence for path in paths for offence in offences(path)])

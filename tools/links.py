@@ -46,9 +46,11 @@ def is_dead(page: Path, link: str, anchor: str) -> bool:
 
 
 def main() -> int:
-    found = [
+    listed = pages()
+    found = [] if listed else ["no page to check"]
+    found += [
         f"{page}: {link}{anchor and f'#{anchor}'}"
-        for page in pages()
+        for page in listed
         for link, anchor in LINK.findall(text_of(page))
         if is_dead(page, link, anchor)
     ]

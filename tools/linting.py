@@ -8,10 +8,12 @@ from pathlib import Path
 def lint(files_of: Callable[[str], Iterable[Path]], offences: Callable[[Path], list[str]]) -> None:
     """Print the offences below the folders of the command line, and exit with 1 if there are any.
 
-    :param files_of: the files below a folder; a folder without one is an offence, too.
+    :param files_of: the files below a folder; a folder without one is an offence, too, and so is
+        a command line without folders.
     """
-    found = []
-    for root in sys.argv[1:]:
+    roots = sys.argv[1:]
+    found = [] if roots else ["no folder to check"]
+    for root in roots:
         files = list(files_of(root))
         found += [offence for path in files for offence in offences(path)]
         if not files:

@@ -26,6 +26,8 @@ def values_in(path: Path) -> dict[str, object]:
 
 
 def faults(folder: Path) -> list[str]:
+    if not any(folder.glob("*.py")):
+        return [f"{folder}: no migration to check"]
     files_by: dict[str, dict[object, list[str]]] = {name: defaultdict(list) for name in NAMES}
     for path in sorted(folder.glob("*.py")):
         for name, value in values_in(path).items():
@@ -62,5 +64,7 @@ def _outdated_constants(folder: Path, revisions: Iterable[object]) -> list[str]:
 
 
 if __name__ == "__main__":
-    problems = [fault for name in sys.argv[1:] for fault in faults(Path(name))]
+    folders = sys.argv[1:]
+    problems = [] if folders else ["no folder of migrations to check"]
+    problems += [fault for name in folders for fault in faults(Path(name))]
     sys.exit("\n".join(problems) or None)
