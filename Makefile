@@ -12,7 +12,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 # A service without such a folder names one that is missing, which fails the check.
 MONEY := libs/domain/src libs/contracts/src $(foreach service,$(wildcard services/*/src/*),$(or \
-	$(wildcard $(service)/domain $(service)/model $(service)/*/decide),$(service)/domain))
+	$(wildcard $(service)/domain $(service)/*/domain $(service)/model $(service)/*/decide),$(service)/domain))
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
 	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk \
 	tests.bench tests.e2e tests.mutation tests.observability tests.plugins tests.soak tests.support deploy.cluster.tests.cluster
