@@ -57,7 +57,6 @@ NO_COUNTERPART: Final = {
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
     "UnavailableRecords": "raises its port's error, and derives from the class that it stands for",
     "ReceivedTransfers": "writes rows; it has a method named as one of a port",
-    "CountingApi": "an api that counts its requests",
     "DataFee": "one number, or the error of its port",
     "DataFeeOf": "one number, or the error of its port",
     "Interrupted": "a Quoter, with a deposit that arrives meanwhile",
@@ -69,7 +68,6 @@ NO_COUNTERPART: Final = {
     "Poller": "an HTTP client; it has a method named as one of a port",
     "Recorded": "collects the spans of a case",
     "Services": "answers of services to the console that a case sets",
-    "StatusRecorder": "remembers what a case recorded",
     "WaitingRefunds": "FakeUnitOfWork, with another time of waiting",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }

@@ -11,7 +11,7 @@ from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.status import StatusPages
 from swap_dashboard.ports import Clock
 from swap_dashboard.settings import DashboardGroup
-from swap_dashboard.usecases.record_status import ReadStatus, RecordStatus
+from swap_dashboard.usecases.record_status import ReadHistory, ReadStatus, RecordStatus
 from swap_runtime.postgres.database import Engine
 
 
@@ -27,7 +27,7 @@ def build_status(engine: Engine, group: DashboardGroup, pages: Pages, *, clock: 
     history = PostgresStatusHistory(engine)
     read_status = ReadStatus(api, clock=clock)
     return Status(
-        pages=StatusPages(pages, read_status, history, clock=clock),
+        pages=StatusPages(pages, read_status, ReadHistory(history, clock=clock), clock=clock),
         record=RecordStatus(read_status, history, clock=clock),
         close=api.close,
     )

@@ -187,7 +187,7 @@ async def test_an_unavailable_api_is_reported_and_recorded(
     assert page.status_code == 200
     assert "The service does not answer right now" in page.text
     [incident] = await history.incidents(NOW - timedelta(days=1))
-    assert incident.trouble is Trouble.UNAVAILABLE
+    assert (incident.network, incident.trouble) == ("", Trouble.UNAVAILABLE)
     await made.close()
 
 

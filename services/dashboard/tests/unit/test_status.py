@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
+from swap_dashboard.adapters.status_api import PATH, HttpStatusApi
 from swap_dashboard.domain.status import (
     NetworkStatus,
     RouteState,
@@ -17,8 +22,9 @@ from swap_dashboard.domain.status import (
     route_state,
     to_good_share,
 )
-from swap_dashboard.ports import ApiUnavailable
-from swap_dashboard.usecases.record_status import ReadStatus, RecordStatus
+from swap_dashboard.ports import Clock
+from swap_dashboard.usecases.record_status import ReadStatus
+from tests.support.serving import get, served
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -84,69 +90,48 @@ def test_the_share_of_good_minutes_is_rounded_down() -> None:
     assert to_good_share([]) == "\N{EN DASH}"
 
 
-class CountingApi:
-    """An api that counts its requests."""
+class StatusRoute:
+    """The api's public route, which counts its requests."""
 
-    def __init__(self, networks: Sequence[NetworkStatus] | None) -> None:
-        self.networks_now = networks
-        self.calls = 0
+    def __init__(self, *, while_answering: Callable[[], None] = lambda: None) -> None:
+        self.requests = 0
+        self._while_answering = while_answering
 
-    async def networks(self) -> Sequence[NetworkStatus]:
-        self.calls += 1
-        if self.networks_now is None:
-            raise ApiUnavailable("ConnectError")
-        return self.networks_now
+    async def answer(self, request: Request) -> JSONResponse:
+        self.requests += 1
+        self._while_answering()
+        return JSONResponse({"data": {"networks": []}, "error": None})
 
 
-class StatusRecorder:
-    def __init__(self) -> None:
-        self.seen: dict[str, Any] = {}
-
-    async def record(self, seen: Any, at: datetime) -> None:
-        self.seen = dict(seen)
-
-    async def days(self, since: datetime) -> Sequence[Any]:
-        return []
-
-    async def incidents(self, since: datetime) -> Sequence[Any]:
-        return []
-
-    async def forget(self, before: datetime) -> None: ...
+@asynccontextmanager
+async def reading(route: StatusRoute, clock: Clock) -> AsyncIterator[ReadStatus]:
+    async with served(Starlette(routes=[get(PATH, route.answer)])) as url:
+        api = HttpStatusApi(url, answer_seconds=5)
+        yield ReadStatus(api, clock=clock)
+        await api.close()
 
 
 async def test_reads_within_ten_seconds_share_one_request() -> None:
-    api, now = CountingApi([a_network()]), NOW
-    read = ReadStatus(api, clock=lambda: now)
+    route, now = StatusRoute(), NOW
 
-    for _ in range(5):
+    async with reading(route, lambda: now) as read:
+        for _ in range(5):
+            assert await read() == []
+        now += timedelta(seconds=11)
         await read()
-    now += timedelta(seconds=11)
-    await read()
 
-    assert api.calls == 2
+    assert route.requests == 2
 
 
 async def test_concurrent_reads_share_a_slow_answer() -> None:
     now = NOW
 
-    class SlowApi(CountingApi):
-        async def networks(self) -> Sequence[NetworkStatus]:
-            nonlocal now
-            now += timedelta(seconds=30)
-            return await super().networks()
+    def pass_time() -> None:
+        nonlocal now
+        now += timedelta(seconds=30)
 
-    api = SlowApi(None)
-    read = ReadStatus(api, clock=lambda: now)
+    route = StatusRoute(while_answering=pass_time)
+    async with reading(route, lambda: now) as read:
+        await asyncio.gather(*(read() for _ in range(5)))
 
-    await asyncio.gather(*(read() for _ in range(5)))
-
-    assert api.calls == 1
-
-
-async def test_unanswered_read_records_only_the_service_as_unavailable() -> None:
-    history = StatusRecorder()
-    read = ReadStatus(CountingApi(None), clock=lambda: NOW)
-
-    await RecordStatus(read, history, clock=lambda: NOW)()
-
-    assert history.seen == {"": frozenset({Trouble.UNAVAILABLE})}
+    assert route.requests == 1

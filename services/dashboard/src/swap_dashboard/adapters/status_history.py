@@ -52,10 +52,13 @@ FORGET_INCIDENTS: Final = sql("DELETE FROM status_incident WHERE ended_at < :bef
 
 
 class PostgresStatusHistory:
+    """What was seen, stored once a minute by whichever replica comes first."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def record(self, seen: Mapping[str, Collection[Trouble]], at: datetime) -> None:
+        """Count the minute, begin incidents that are new, and end those that are over."""
         networks = list(seen)
         pairs = [(name, one.value) for name in networks for one in sorted(seen[name])]
         found = {
@@ -78,6 +81,7 @@ class PostgresStatusHistory:
         return [StatusDay(r.network, r.day, r.minutes, r.bad_minutes) for r in rows]
 
     async def incidents(self, since: datetime) -> Sequence[Incident]:
+        """Return those that are open or ended since then, the newest first."""
         rows = await read_alone(self._engine, INCIDENTS, {"since": since})
         return [Incident(r.network, Trouble(r.kind), r.began_at, r.ended_at) for r in rows]
 

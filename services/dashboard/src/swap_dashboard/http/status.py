@@ -13,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.status import (
-    HISTORY,
     SERVICE,
     Incident,
     NetworkStatus,
@@ -25,8 +24,7 @@ from swap_dashboard.domain.status import (
 )
 from swap_dashboard.http.rendering import Pages, length
 from swap_dashboard.ports import Clock
-from swap_dashboard.status_ports import StatusHistory
-from swap_dashboard.usecases.record_status import ReadStatus
+from swap_dashboard.usecases.record_status import ReadHistory, ReadStatus
 
 DAYS: Final = 30
 MATRIX_MAX: Final = 12  # networks with all routes shown
@@ -95,11 +93,11 @@ class ShownIncident:
 
 class StatusPages:
     def __init__(
-        self, pages: Pages, read_status: ReadStatus, history: StatusHistory, *, clock: Clock
+        self, pages: Pages, read_status: ReadStatus, read_history: ReadHistory, *, clock: Clock
     ) -> None:
         self._pages = pages
         self._read_status = read_status
-        self._history = history
+        self._read_history = read_history
         self._clock = clock
         self._names: dict[str, str] = {}  # the last known, also while the api is away
 
@@ -109,8 +107,7 @@ class StatusPages:
     async def show(self, request: Request) -> Response:
         now = self._clock()
         networks = await self._read_status()
-        days = await self._history.days(now - HISTORY)
-        incidents = await self._history.incidents(now - HISTORY)
+        days, incidents = await self._read_history()
         listed = networks or ()
         self._names |= {one.name: one.display_name for one in listed}
         present = _present_troubles(networks)

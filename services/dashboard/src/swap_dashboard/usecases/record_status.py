@@ -1,4 +1,4 @@
-"""Looks at the networks once a minute, and stores what is bad."""
+"""Looks at the networks once a minute, stores what is bad, and reads what was stored."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from swap_dashboard.domain.status import HISTORY, SERVICE, NetworkStatus, Trouble
+from swap_dashboard.adapters.status_api import HttpStatusApi
+from swap_dashboard.adapters.status_history import PostgresStatusHistory
+from swap_dashboard.domain.status import (
+    HISTORY,
+    SERVICE,
+    Incident,
+    NetworkStatus,
+    StatusDay,
+    Trouble,
+)
 from swap_dashboard.ports import ApiUnavailable, Clock
-from swap_dashboard.status_ports import StatusApi, StatusHistory
 
 CACHE_DURATION: Final = timedelta(seconds=10)
 
@@ -17,7 +25,7 @@ CACHE_DURATION: Final = timedelta(seconds=10)
 class ReadStatus:
     """Query the api once for all concurrent readers, because the page is public."""
 
-    def __init__(self, api: StatusApi, *, clock: Clock) -> None:
+    def __init__(self, api: HttpStatusApi, *, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._lock = asyncio.Lock()
@@ -37,7 +45,9 @@ class ReadStatus:
 
 
 class RecordStatus:
-    def __init__(self, read_status: ReadStatus, history: StatusHistory, *, clock: Clock) -> None:
+    def __init__(
+        self, read_status: ReadStatus, history: PostgresStatusHistory, *, clock: Clock
+    ) -> None:
         self._read_status = read_status
         self._history = history
         self._clock = clock
@@ -51,3 +61,14 @@ class RecordStatus:
         seen |= {one.name: one.troubles for one in networks or ()}
         await self._history.record(seen, now)
         await self._history.forget(now - HISTORY)
+
+
+class ReadHistory:
+    def __init__(self, history: PostgresStatusHistory, *, clock: Clock) -> None:
+        self._history = history
+        self._clock = clock
+
+    async def __call__(self) -> tuple[Sequence[StatusDay], Sequence[Incident]]:
+        """Return the days, and the incidents that are open or ended within them."""
+        since = self._clock() - HISTORY
+        return await self._history.days(since), await self._history.incidents(since)
