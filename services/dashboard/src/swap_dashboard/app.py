@@ -50,7 +50,7 @@ from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.pay_wiring import Pay, build_pay
-from swap_dashboard.ports import Bench, Clock
+from swap_dashboard.ports import Clock
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
@@ -66,6 +66,7 @@ from swap_dashboard.usecases.manage_second_factor import (
 )
 from swap_dashboard.usecases.manage_sessions import ManageSessions
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
+from swap_dashboard.usecases.read_bench import ReadBench
 from swap_dashboard.usecases.renew_token import RenewToken
 from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
 from swap_dashboard.usecases.set_first_password import SetFirstPassword
@@ -142,7 +143,7 @@ class DashboardBuilder:
         api: HttpApi,
         passwords: Argon2Passwords,
         *,
-        bench: Bench | None = None,
+        bench: HttpBench | None = None,
     ) -> None:
         """
         :param bench: None where no test bench is offered.
@@ -263,7 +264,7 @@ class DashboardBuilder:
             self._layout,
             self._visitors,
             member_forms,
-            bench=bench,
+            bench=ReadBench(bench),
             join_bench=JoinBench(bench),
         )
         return (pages,)

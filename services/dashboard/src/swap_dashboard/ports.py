@@ -140,25 +140,3 @@ class BenchFacts:
     outcomes: Sequence[BenchOutcome]
     lifetime_seconds: int  # for a swap that needs an early deadline
     receiver_url: str  # accepts every webhook
-
-
-class Bench(Protocol):
-    """Plays the users of test apps, as their swaps' recipients say.
-
-    Every method raises BenchUnavailable when it does not answer.
-    """
-
-    async def facts(self) -> BenchFacts: ...
-
-    async def has_key_of(self, app_id: str) -> bool:
-        """Return whether it has a key of the app."""
-        ...
-
-    async def add(self, app_id: str, api_key: str) -> None:
-        """Have it play for an app.
-
-        :raises BenchRefused: when it does not take the key.
-        """
-        ...
-
-    async def close(self) -> None: ...

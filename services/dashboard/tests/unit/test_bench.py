@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
+from swap_dashboard.adapters.api import BASE as API
+from swap_dashboard.adapters.api import HttpApi
+from swap_dashboard.adapters.bench import HttpBench
 from swap_dashboard.http.bench import (
     default_asset,
     outcome_of,
@@ -14,75 +19,78 @@ from swap_dashboard.http.bench import (
     to_filled_form,
     unmet_requirements,
 )
-from swap_dashboard.ports import (
-    ApiAnswer,
-    ApiRefused,
-    Bench,
-    BenchOutcome,
-    BenchRefused,
-    BenchUnavailable,
-    MemberApi,
-)
+from swap_dashboard.ports import ApiRefused, BenchOutcome, BenchRefused, BenchUnavailable
 from swap_dashboard.usecases.join_bench import JoinBench
+from tests.support.serving import get, post, served
 
 APP = {"id": "a", "name": "web"}
+BENCH = "/bench/apps/a"
 COIN = {"symbol": "ETH", "contract": None}
 TOKEN = {"symbol": "USDC", "contract": "0x1"}
 
 
-class Recorder:
-    """An api and a bench that record their requests, in order."""
+class Joining:
+    """An api and a bench that record the requests that change something, in order."""
 
-    def __init__(self, *, is_played: bool = False, trouble: Exception | None = None) -> None:
-        self.calls: list[str] = []
-        self.body: Mapping[str, Any] | None = None
+    def __init__(self, *, is_played: bool = False, bench_status: int = 200) -> None:
+        self.paths: list[str] = []
+        self.body: Any = None
         self._is_played = is_played
-        self._trouble = trouble
+        self._bench_status = bench_status
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> ApiAnswer:
-        self.calls.append(path)
-        self.body = body
-        return ApiAnswer({"id": "k", "key": "svc_test_1"}, None, False)
+    async def show(self, _: Request) -> JSONResponse:
+        return JSONResponse({"is_played": self._is_played})
 
-    async def has_key_of(self, app_id: str) -> bool:
-        return self._is_played
+    async def add(self, request: Request) -> JSONResponse:
+        self.paths.append(request.url.path)
+        return JSONResponse({"error": "no"}, self._bench_status)
 
-    async def add(self, app_id: str, api_key: str) -> None:
-        self.calls.append("add")
-        if self._trouble is not None:
-            raise self._trouble
+    async def post(self, request: Request) -> JSONResponse:
+        self.paths.append(request.url.path)
+        self.body = await request.json()
+        return JSONResponse({"data": {"id": "k", "key": "svc_test_1"}, "error": None})
 
-    async def join(self, lifetime_seconds: int | None = 45) -> None:
-        joining = JoinBench(cast(Bench, self))
-        await joining(cast(MemberApi, self), APP, lifetime_seconds=lifetime_seconds)
+    async def join(self) -> None:
+        routes = [
+            get(BENCH, self.show),
+            post(BENCH, self.add),
+            post(API + "/{path:path}", self.post),
+        ]
+        async with served(Starlette(routes=routes)) as url:
+            api, bench = HttpApi(url, answer_seconds=5, streams_max=1), HttpBench(url)
+            try:
+                await JoinBench(bench)(api.as_member("token"), APP, lifetime_seconds=45)
+            finally:
+                await api.close()
+                await bench.close()
 
 
 class TestJoining:
     async def test_sets_the_lifetime_after_the_key_is_accepted(self) -> None:
-        both = Recorder()
+        both = Joining()
 
         await both.join()
 
-        assert both.calls == ["/apps/a/keys", "add", "/apps/a"]
+        assert both.paths == [f"{API}/apps/a/keys", BENCH, f"{API}/apps/a"]
         assert both.body == {"swap_lifetime_seconds": 45}  # the name was read earlier
 
-    @pytest.mark.parametrize("trouble", [BenchUnavailable(), BenchRefused("no")])
+    @pytest.mark.parametrize(("status", "trouble"), [(503, BenchUnavailable), (422, BenchRefused)])
     async def test_revokes_the_key_when_the_bench_does_not_accept_it(
-        self, trouble: Exception
+        self, status: int, trouble: type[Exception]
     ) -> None:
-        both = Recorder(trouble=trouble)
+        both = Joining(bench_status=status)
 
-        with pytest.raises(type(trouble)):
+        with pytest.raises(trouble):
             await both.join()
 
-        assert both.calls == ["/apps/a/keys", "add", "/keys/k/revoke"]
+        assert both.paths == [f"{API}/apps/a/keys", BENCH, f"{API}/keys/k/revoke"]
 
     async def test_does_nothing_for_an_app_that_joined_before(self) -> None:
-        both = Recorder(is_played=True)
+        both = Joining(is_played=True)
 
         await both.join()
 
-        assert both.calls == []
+        assert both.paths == []
 
 
 SLOW = BenchOutcome("slow", "0x1", "", "", "", source_token="DAI", amount_min=10_000)

@@ -17,6 +17,11 @@ OUTCOME_FIELDS: Final = tuple(one.name for one in fields(BenchOutcome))
 
 
 class HttpBench:
+    """Plays the users of test apps, as their swaps' recipients say.
+
+    Every request raises BenchUnavailable when it does not answer.
+    """
+
     def __init__(self, url: str) -> None:
         self._client = httpx.AsyncClient(
             base_url=url, timeout=ANSWER_SECONDS, follow_redirects=False, trust_env=False
@@ -34,9 +39,14 @@ class HttpBench:
         )
 
     async def has_key_of(self, app_id: str) -> bool:
+        """Return whether it has a key of the app."""
         return bool((await self._request("GET", f"/bench/apps/{app_id}"))["is_played"])
 
     async def add(self, app_id: str, api_key: str) -> None:
+        """Have it play for an app.
+
+        :raises BenchRefused: when it does not take the key.
+        """
         await self._request("POST", f"/bench/apps/{app_id}", json={"api_key": api_key})
 
     async def close(self) -> None:

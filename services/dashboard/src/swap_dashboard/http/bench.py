@@ -18,12 +18,12 @@ from swap_dashboard.http.visitors import Member, Visitors
 from swap_dashboard.ports import (
     ApiRefused,
     ApiUnavailable,
-    Bench,
     BenchOutcome,
     BenchRefused,
     BenchUnavailable,
 )
 from swap_dashboard.usecases.join_bench import JoinBench
+from swap_dashboard.usecases.read_bench import ReadBench
 
 TEST: Final = "test"
 UNAVAILABLE: Final = "The test bench does not answer right now. Try again in a moment."
@@ -102,7 +102,7 @@ class BenchPages:
         visitors: Visitors,
         member_forms: MemberForms,
         *,
-        bench: Bench,
+        bench: ReadBench,
         join_bench: JoinBench,
     ) -> None:
         self._layout = layout
@@ -200,7 +200,7 @@ class BenchPages:
         try:
             facts, is_played, networks = await asyncio.gather(
                 self._bench.facts(),
-                self._bench.has_key_of(app["id"]),
+                self._bench.plays(app["id"]),
                 member.api.get(f"/apps/{app['id']}/networks"),
             )
         except (BenchUnavailable, ApiUnavailable):

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from swap_dashboard.ports import Bench, BenchRefused, BenchUnavailable, MemberApi
+from swap_dashboard.adapters.bench import HttpBench
+from swap_dashboard.ports import BenchRefused, BenchUnavailable, MemberApi
 
 LABEL: Final = "test bench"
 
@@ -11,7 +12,7 @@ LABEL: Final = "test bench"
 class JoinBench:
     """Have the test bench play the users of an app."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: HttpBench) -> None:
         self._bench = bench
 
     async def __call__(
