@@ -67,7 +67,6 @@ NO_COUNTERPART: Final = {
     "Person": "an HTTP client; it has a method named as one of a port",
     "Poller": "an HTTP client; it has a method named as one of a port",
     "Recorded": "collects the spans of a case",
-    "Services": "answers of services to the console that a case sets",
     "WaitingRefunds": "FakeUnitOfWork, with another time of waiting",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }

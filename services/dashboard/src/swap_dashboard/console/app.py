@@ -32,8 +32,8 @@ from swap_dashboard.console.http.site import ErrorPages, build_site
 from swap_dashboard.console.http.stops import StopPages
 from swap_dashboard.console.http.swaps import SwapPages
 from swap_dashboard.console.http.visitors import Visitors
-from swap_dashboard.console.ports import Services
 from swap_dashboard.console.settings import ConsoleGroup, ConsoleSettings
+from swap_dashboard.console.usecases.act_as_operator import ActAsOperator
 from swap_dashboard.console.usecases.send_order import SendOrder
 from swap_dashboard.console.usecases.sign_in import SignIn
 from swap_dashboard.http.client_addresses import ClientAddresses
@@ -84,14 +84,14 @@ class Parts:
     sessions: MemorySessions
 
 
-def build_parts(group: ConsoleGroup, services: Services, *, clock: Clock) -> Parts:
+def build_parts(group: ConsoleGroup, services: HttpServices, *, clock: Clock) -> Parts:
     is_https = group.public_url.startswith("https:")
     sessions = MemorySessions(idle=group.session_idle, lifetime=group.session_lifetime)
     cookies = Cookies(is_https=is_https, name=COOKIES)
     forms = Forms(public_url=group.public_url)
     layout = Layout(Pages(clock=clock, version=static_version()), new_id=uuid4)
     addresses = ClientAddresses(group.trusted_proxies)
-    visitors = Visitors(sessions, services, cookies, forms, addresses, clock=clock)
+    visitors = Visitors(sessions, ActAsOperator(services), cookies, forms, addresses, clock=clock)
     orders = Orders(layout, visitors, send_order=SendOrder(clock=clock), clock=clock)
     sign_in = SignIn(
         services,

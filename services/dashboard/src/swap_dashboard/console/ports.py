@@ -91,14 +91,3 @@ class OperatorApi(Protocol):
         :raises ServiceUnavailable: when it does not answer; it may have been carried out.
         """
         ...
-
-
-class Services(Protocol):
-    def as_operator(self, token: str) -> OperatorApi: ...
-
-    async def identify(self, token: str) -> Identity | None:
-        """Return the token's operator; None for one without a role for people.
-
-        :raises ServiceUnavailable: when no service answers.
-        """
-        ...

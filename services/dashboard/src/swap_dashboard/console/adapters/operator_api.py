@@ -46,7 +46,8 @@ class HttpServices:
         return HttpOperatorApi(self._clients, token, order_seconds=self._order_seconds)
 
     async def identify(self, token: str) -> Identity | None:
-        """
+        """Return the token's operator; None for one without a role for people.
+
         :raises ServiceUnavailable: when no service answers.
         """
         api, is_refused = self.as_operator(token), False

@@ -10,7 +10,8 @@ from starlette.requests import Request
 
 from swap_dashboard.console.domain.memory import MemorySessions
 from swap_dashboard.console.domain.sessions import OperatorSession
-from swap_dashboard.console.ports import OperatorApi, Services
+from swap_dashboard.console.ports import OperatorApi
+from swap_dashboard.console.usecases.act_as_operator import ActAsOperator
 from swap_dashboard.console.usecases.sign_in import hash_secret
 from swap_dashboard.http.client_addresses import ClientAddresses
 from swap_dashboard.http.cookies import Cookies, form_token
@@ -42,7 +43,7 @@ class Visitors:
     def __init__(
         self,
         sessions: MemorySessions,
-        services: Services,
+        act_as_operator: ActAsOperator,
         cookies: Cookies,
         forms: Forms,
         addresses: ClientAddresses,
@@ -50,7 +51,7 @@ class Visitors:
         clock: Clock,
     ) -> None:
         self._sessions = sessions
-        self._services = services
+        self._act_as_operator = act_as_operator
         self._cookies = cookies
         self._forms = forms
         self._addresses = addresses
@@ -61,7 +62,7 @@ class Visitors:
         session = self._sessions.find(hash_secret(secret), self._clock()) if secret else None
         if session is None:
             return None
-        return Visitor(session, secret, self._services.as_operator(session.token))
+        return Visitor(session, secret, self._act_as_operator(session))
 
     def require(self, request: Request) -> Visitor:
         """

@@ -7,9 +7,10 @@ from hashlib import sha256
 from typing import Final
 
 from swap_dashboard.console import observe
+from swap_dashboard.console.adapters.operator_api import HttpServices
 from swap_dashboard.console.domain.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.domain.sessions import OperatorSession
-from swap_dashboard.console.ports import Services, ServiceUnavailable
+from swap_dashboard.console.ports import ServiceUnavailable
 from swap_dashboard.ports import Clock, NewId, NewToken
 
 ROLES: Final = frozenset({"viewer", "operator"})
@@ -32,7 +33,7 @@ class SignInBlocked(Exception):
 class SignIn:
     def __init__(
         self,
-        services: Services,
+        services: HttpServices,
         sessions: MemorySessions,
         attempts: MemoryAttempts,
         *,
