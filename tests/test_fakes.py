@@ -53,7 +53,6 @@ SUITES: Final = {
 }
 NO_PORT: Final = {"FakeChain"}  # the state of FakeReader and FakeSender
 NO_COUNTERPART: Final = {
-    "Api": "streams of pay pages that a test opens and ends",
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
     "UnavailableRecords": "raises its port's error, and derives from the class that it stands for",
     "ReceivedTransfers": "writes rows; it has a method named as one of a port",
