@@ -32,7 +32,13 @@ from swap_runtime.messaging.relay import Producer
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.operator import ports as settler
 from swap_settler.settling import ports as settling
-from swap_settler.settling.ports import DueRefunds, DueRequotes
+from swap_settler.settling.ports import (
+    DepositWork,
+    DueRefunds,
+    DueRequotes,
+    PayoutWork,
+    RequestWork,
+)
 from swap_settler.sweeping.ports import Withdrawals, WithdrawalWork
 
 
@@ -47,6 +53,13 @@ def of_chains(reader: FakeReader, sender: FakeSender) -> tuple[ChainReader, Chai
 def of_settler() -> tuple[UnitOfWork[Work], DueRefunds, DueRequotes]:
     work = FakeUnitOfWork()
     return work, work, FakeRequotes(work)
+
+
+def of_consumers() -> tuple[
+    UnitOfWork[RequestWork], UnitOfWork[DepositWork], UnitOfWork[PayoutWork]
+]:
+    work = FakeUnitOfWork()
+    return work, work, work
 
 
 def of_withdrawals() -> tuple[UnitOfWork[WithdrawalWork], Withdrawals]:

@@ -142,9 +142,6 @@ class FakeUnitOfWork:
         self.inbox |= fresh
         return fresh
 
-    async def lock_keys(self, keys: Collection[str]) -> None:
-        pass
-
     async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
         return {id: self.swap(id) for id in ids if id in self.swaps}
 

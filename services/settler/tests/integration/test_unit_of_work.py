@@ -33,10 +33,11 @@ from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import Inventory
 from swap_settler.model.ledger.ledger import deposit_received, receipt_reversed
-from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import DepositState, Swap
 from swap_settler.settling.decide.requests import begin
+from swap_settler.settling.ports import DepositWork, PayoutWork, RequestWork
 
 MESSAGE = UUID(int=9)
 HUGE = 10**77 + 1
@@ -61,15 +62,15 @@ async def inventory(unit_of_work: UnitOfWork) -> tuple[Inventory, Inventory]:
     return rows[SOURCE], rows[DESTINATION]
 
 
-async def with_deposits(work: Work, *messages: UUID) -> frozenset[UUID]:
+async def with_deposits(work: DepositWork, *messages: UUID) -> frozenset[UUID]:
     return (await work.open_deposits(messages, keys=(), deposit_ids=())).fresh
 
 
-async def with_payouts(work: Work, *messages: UUID) -> frozenset[UUID]:
+async def with_payouts(work: PayoutWork, *messages: UUID) -> frozenset[UUID]:
     return (await work.open_payouts(messages, payments=())).fresh
 
 
-async def with_requests(work: Work, *messages: UUID) -> frozenset[UUID]:
+async def with_requests(work: RequestWork, *messages: UUID) -> frozenset[UUID]:
     return (await work.open_requests(messages, keys=(), swap_ids=(), deposit_ids=())).fresh
 
 

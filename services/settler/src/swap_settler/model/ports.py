@@ -46,69 +46,17 @@ class OpenedRequests:
 class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts.
 
-    A batch of messages begins with one of the `open` methods: one round trip marks the messages,
-    holds what they are about, and loads it. Only the answer shows which were seen before, so the
-    locks of those are held as well. Every other lock has a method that is called at most once, in
-    this order: keys, swaps with their intents, inventory; `flush` locks accounts last.
+    A batch of messages begins with an `open` method of its package: one round trip marks the
+    messages, holds what they are about, and loads it. Only the answer shows which were seen before,
+    so the locks of those are held as well. Every other lock has a method that is called at most
+    once, in this order: keys, swaps with their intents, inventory; `flush` locks accounts last.
     """
-
-    async def open_deposits(
-        self,
-        message_ids: Sequence[UUID],
-        *,
-        keys: Collection[str],
-        deposit_ids: Collection[UUID],
-        assets: Collection[AssetKey] = (),
-    ) -> OpenedDeposits:
-        """Hold the keys, and load the swaps of them and those that have the deposits.
-
-        Who creates a swap waits for who brings its deposit. A deposit's own key is among the keys:
-        it is not attached meanwhile.
-
-        :param assets: that the deposits move. Where there are some, the inventory of them and of
-            the swaps is locked too, so that `lock_inventory` has it at hand.
-        """
-        ...
-
-    async def open_payouts(
-        self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
-    ) -> OpenedPayouts:
-        """Find the payments with these ids at the Treasury. Locks nothing but the messages."""
-        ...
-
-    async def open_requests(
-        self,
-        message_ids: Sequence[UUID],
-        *,
-        keys: Collection[str],
-        swap_ids: Collection[UUID],
-        deposit_ids: Collection[UUID],
-    ) -> OpenedRequests:
-        """Hold the keys, and load these swaps, and the deposits without one.
-
-        Those are the deposits with one of the ids or one of the keys.
-        """
-        ...
-
-    async def lock_keys(self, keys: Collection[str]) -> None:
-        """Hold the keys until the end: who creates a swap waits for who brings its deposit."""
-        ...
 
     async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
         """Load swaps, locked in the order of their ids, each with its deposits and intents.
 
         An intent comes with the attempts that were committed before its lock was got.
         """
-        ...
-
-    async def unmatched_deposits(
-        self, ids: Collection[UUID], match_keys: Collection[str]
-    ) -> Mapping[UUID, Deposit]:
-        """Load the deposits without a swap that have one of the ids or one of the match keys."""
-        ...
-
-    async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
-        """Return the live intents that pay deposits without a swap, by deposit. Locks nothing."""
         ...
 
     async def lock_standalone_intents(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:

@@ -10,8 +10,16 @@ from uuid import UUID
 
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_settler.model.chain_facts import SweptFact
-from swap_settler.model.ports import Place, Work
-from swap_settler.model.swap import Leg, Swap
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.ports import (
+    OpenedDeposits,
+    OpenedPayouts,
+    OpenedRequests,
+    PaymentKey,
+    Place,
+    Work,
+)
+from swap_settler.model.swap import Deposit, Leg, Swap
 from swap_settler.model.treasury import UnbookedSweep, Withdrawal
 from swap_settler.settling.decide.requotes import RequoteRefusal
 
@@ -67,6 +75,20 @@ class Pricing(Protocol):
         ...
 
 
+class MatchingWork(Work, Protocol):
+    """A transaction that brings swaps and deposits together."""
+
+    async def unmatched_deposits(
+        self, ids: Collection[UUID], match_keys: Collection[str]
+    ) -> Mapping[UUID, Deposit]:
+        """Load the deposits without a swap that have one of the ids or one of the match keys."""
+        ...
+
+    async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+        """Return the live intents that pay deposits without a swap, by deposit. Locks nothing."""
+        ...
+
+
 class AttachingWork(Work, Protocol):
     """A transaction that may give a swap a deposit that names none."""
 
@@ -75,8 +97,22 @@ class AttachingWork(Work, Protocol):
         ...
 
 
-class RequestWork(AttachingWork, Protocol):
+class RequestWork(AttachingWork, MatchingWork, Protocol):
     """A transaction that applies requests for swaps."""
+
+    async def open_requests(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        swap_ids: Collection[UUID],
+        deposit_ids: Collection[UUID],
+    ) -> OpenedRequests:
+        """Hold the keys, and load these swaps, and the deposits without one.
+
+        Those are the deposits with one of the ids or one of the keys.
+        """
+        ...
 
     async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
         """Return how many deposits of each signer failed on a chain within a day."""
@@ -87,8 +123,26 @@ class RequestWork(AttachingWork, Protocol):
         ...
 
 
-class DepositWork(Work, Protocol):
+class DepositWork(MatchingWork, Protocol):
     """A transaction that applies facts about deposits, sweeps and withdrawals."""
+
+    async def open_deposits(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        deposit_ids: Collection[UUID],
+        assets: Collection[AssetKey] = (),
+    ) -> OpenedDeposits:
+        """Hold the keys, and load the swaps of them and those that have the deposits.
+
+        Who creates a swap waits for who brings its deposit. A deposit's own key is among the keys:
+        it is not attached meanwhile.
+
+        :param assets: that the deposits move. Where there are some, the inventory of them and of
+            the swaps is locked too, so that `lock_inventory` has it at hand.
+        """
+        ...
 
     async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
         """Return the sequence numbers of the swaps of deposit addresses (network and address)."""
@@ -100,6 +154,16 @@ class DepositWork(Work, Protocol):
 
     async def save_withdrawals(self, withdrawals: Sequence[Withdrawal]) -> None:
         """Save newer versions of withdrawals."""
+        ...
+
+
+class PayoutWork(Work, Protocol):
+    """A transaction that applies facts about payouts."""
+
+    async def open_payouts(
+        self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
+    ) -> OpenedPayouts:
+        """Find the payments with these ids at the Treasury. Locks nothing but the messages."""
         ...
 
 

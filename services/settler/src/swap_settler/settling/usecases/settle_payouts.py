@@ -15,9 +15,10 @@ from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id_of
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import OpenedPayouts, UnitOfWork, Work
+from swap_settler.model.ports import OpenedPayouts, UnitOfWork
 from swap_settler.model.swap import Intent, Swap
 from swap_settler.settling.decide.payouts import decide
+from swap_settler.settling.ports import PayoutWork
 
 Payment = tuple[str, int | None, str]  # network, payment id, token
 
@@ -27,7 +28,7 @@ class SettlePayouts:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork[Work],
+        unit_of_work: UnitOfWork[PayoutWork],
         *,
         clock: Clock,
         mapper: MessageMapper,
@@ -49,7 +50,7 @@ class SettlePayouts:
         observe_changes.changes_committed(batch_state.changes)
 
     async def _apply(
-        self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts
+        self, work: PayoutWork, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts
     ) -> BatchState:
         now: datetime = self._clock()
         payouts = [(message.trace_id, self._mapper.payout(message.body)) for message in messages]
