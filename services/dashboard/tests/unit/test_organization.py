@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 
+from swap_dashboard.adapters.api import BASE, HttpApi
 from swap_dashboard.http.flashes import Flashes
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.visitors import Member, Visitors
-from swap_dashboard.ports import ApiAnswer
+from tests.support.serving import post, served
 
 APP = "00000000-0000-0000-0000-000000000001"
 
 
 class Orders:
-    """An api that records what is ordered, and the form of its member."""
+    """The api's routes for orders, which records them, and the form of a member."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, Any]] = []
+        self.member: Member | None = None
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> ApiAnswer:
-        self.sent.append((path, body))
-        return ApiAnswer({})
+    async def answer(self, request: Request) -> JSONResponse:
+        self.sent.append((request.url.path, await request.json()))
+        return JSONResponse({"data": {}, "error": None})
 
-    async def read(self, _: Request) -> tuple[Member, Mapping[str, str]]:
-        apps = [{"id": APP, "name": "web", "swap_lifetime_seconds": 900}]
-        member = Member(cast(Any, None), cast(Any, self), {"role": "owner"}, apps)
-        return member, {"name": "checkout"}
+    async def read(self, _: Request) -> tuple[Member | None, Mapping[str, str]]:
+        return self.member, {"name": "checkout"}
 
 
 async def test_renaming_an_app_sends_its_name_alone() -> None:
@@ -43,6 +45,11 @@ async def test_renaming_an_app_sends_its_name_alone() -> None:
         public_url="",
     )
 
-    await pages.rename_app(Request({"type": "http", "path_params": {"app_id": APP}}))
+    async with served(Starlette(routes=[post("/{path:path}", orders.answer)])) as url:
+        api = HttpApi(url, answer_seconds=5, streams_max=1)
+        apps = [{"id": APP, "name": "web", "swap_lifetime_seconds": 900}]
+        orders.member = Member(cast(Any, None), api.as_member("token"), {"role": "owner"}, apps)
+        await pages.rename_app(Request({"type": "http", "path_params": {"app_id": APP}}))
+        await api.close()
 
-    assert orders.sent == [(f"/apps/{APP}/name", {"name": "checkout"})]
+    assert orders.sent == [(f"{BASE}/apps/{APP}/name", {"name": "checkout"})]
