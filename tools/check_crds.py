@@ -156,6 +156,8 @@ def render(overlay: str) -> list[Mapping[str, Any]]:
 
 
 def main(overlays: list[str]) -> None:
+    if not overlays:
+        sys.exit("check_crds: no overlay to check")
     missing = [program for program in ("go", "mvn") if shutil.which(program) is None]
     if missing:
         sys.exit(f"check_crds: {' and '.join(missing)} needed")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 def write_or_check(files: Mapping[str, str]) -> None:
     """Write stale files; with --check exit with an error if one is stale."""
+    if not files:
+        sys.exit("there is nothing to generate")
     stale = [path for path, text in files.items() if not _is_current(Path(path), text)]
     if "--check" in sys.argv:
         if stale:
