@@ -109,7 +109,7 @@ ENV SWAP_API__HOST=0.0.0.0 SWAP_API__PORT=8080 SWAP_API__INTERNAL_PORT=8081 \
     SWAP_NOTIFIER__HOST=0.0.0.0 SWAP_NOTIFIER__INTERNAL_PORT=8081 \
     SWAP_DASHBOARD__HOST=0.0.0.0 SWAP_DASHBOARD__PORT=8080 SWAP_DASHBOARD__INTERNAL_PORT=8081 \
     SWAP_CONSOLE__HOST=0.0.0.0 SWAP_CONSOLE__PORT=8080 SWAP_CONSOLE__INTERNAL_PORT=8081
-# Metrics, logs and traces name them: docs/production.md.
+# Metrics, logs and traces name them: docs/deploy-and-upgrade.md.
 ENV SWAP_BUILD__VERSION=${VERSION} SWAP_BUILD__REVISION=${REVISION}
 WORKDIR /app
 # By number: where only a number proves that it is not root, a name does not start.

@@ -1,4 +1,4 @@
-"""Write the parts of docs/reliability.md that show soak reports and mutation results."""
+"""Write the soak reports into docs/reliability.md, mutation results into docs/mutation.md."""
 
 import json
 import re
@@ -9,10 +9,10 @@ from typing import Any
 
 from generating import write_or_check
 
-TARGET = "docs/reliability.md"
 REPORTS = Path("tests/soak/kept")
 RESULTS = Path("tests/mutation/results.json")
 SOAK, MUTATION = "soak reports", "mutation results"
+TARGETS = {SOAK: "docs/reliability.md", MUTATION: "docs/mutation.md"}
 NONE = "No report is stored yet: `make soak SEED=1 MINUTES=10 BROKER=kafka KEEP=1` stores one."
 
 Report = Mapping[str, Any]
@@ -115,7 +115,7 @@ def mutation_section(results: Mapping[str, Report]) -> str:
 
 
 def _part(result: Report) -> Iterator[str]:
-    yield f"### {result['part']}: {result['percent']} % of {result['valid']} valid mutants caught"
+    yield f"## {result['part']}: {result['percent']} % of {result['valid']} valid mutants caught"
     yield ""
     yield _row("file", "killed", "out of time", "judged", "survived", "refused by mypy")
     yield _row(*["---"] * 6)
@@ -160,4 +160,9 @@ if __name__ == "__main__":
     reports = [json.loads(path.read_text()) for path in sorted(REPORTS.glob("*.json"))]
     results = json.loads(RESULTS.read_text())
     sections = {SOAK: soak_section(reports), MUTATION: mutation_section(results)}
-    write_or_check({TARGET: page(Path(TARGET).read_text(), sections)})
+    write_or_check(
+        {
+            target: page(Path(target).read_text(), {name: sections[name]})
+            for name, target in TARGETS.items()
+        }
+    )

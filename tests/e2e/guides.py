@@ -1,7 +1,7 @@
 """The code of a guide: its fences marked `run`, in order.
 
-`python guides.py GUIDE` runs it. The Python of a guide is one program, and files of a shell block
-are available to the next block. The first failure ends it.
+`python guides.py PAGE…` runs it. The Python of a guide's pages is one program, and files of a shell
+block are available to the next block. The first failure ends it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FENCE = re.compile(r"^```(\S*)(.*?)\n(.*?)^```$", re.M | re.S)
-GUIDES = ("direct-transfer", "deposit-address", "depository", "gasless", "endings")
+GUIDES: Mapping[str, Sequence[str]] = {
+    "direct-transfer": ("direct-transfer",),
+    "deposit-address": ("deposit-address",),
+    "depository": ("depository",),
+    "gasless": ("gasless",),
+    "endings": ("endings", "requotes-and-refuels", "expiry", "claimable-balances"),
+}
 LANGUAGES = ("python", "sh")
 MARK = "run"
 
@@ -38,13 +44,13 @@ def blocks_of(page: Path) -> Iterator[Block]:
         yield Block(language, MARK in marks.split(), code, line)
 
 
-def run(page: Path) -> None:
+def run(pages: Sequence[Path]) -> None:
     """Run a guide's code in this process.
 
     :raises Exception: of the first block that fails.
     """
-    names: dict[str, Any] = {"__name__": page.stem}
-    for block in blocks_of(page):
+    names: dict[str, Any] = {"__name__": pages[0].stem}
+    for page, block in ((page, block) for page in pages for block in blocks_of(page)):
         if block.is_run and block.language == "sh":
             shell = ["bash", "-euo", "pipefail", "-c", block.code]
             if subprocess.run(shell, check=False).returncode:
@@ -55,4 +61,4 @@ def run(page: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]))
+    run([Path(page) for page in sys.argv[1:]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,10 @@ class GuideRun:
     output: str
 
 
-async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> GuideRun:
-    """Run one guide as its reader does: as a separate process in an empty folder."""
-    page = ROOT / f"docs/{guide}.md"
+async def run(pages: Sequence[str], folder: Path, environment: Mapping[str, str]) -> GuideRun:
+    """Run the pages of one guide as its reader does: as a separate process in an empty folder."""
     reader = await asyncio.create_subprocess_exec(
-        *(sys.executable, guides.__file__, page),
+        *(sys.executable, guides.__file__, *(ROOT / f"docs/{page}.md" for page in pages)),
         cwd=folder,
         env={**os.environ, **environment},
         stdout=asyncio.subprocess.PIPE,
@@ -61,8 +60,8 @@ def guide_runs(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mappin
     async def all_of_them() -> list[GuideRun]:
         return await asyncio.gather(
             *(
-                run(guide, tmp_path_factory.mktemp(guide), environment_of(stack, user))
-                for guide, user in zip(GUIDES, users, strict=True)
+                run(pages, tmp_path_factory.mktemp(guide), environment_of(stack, user))
+                for (guide, pages), user in zip(GUIDES.items(), users, strict=True)
             )
         )
 

@@ -35,7 +35,7 @@ async def test_quick_start_ends_with_a_completed_swap_and_a_verified_webhook(
 ) -> None:
     environment = {**await read_make_env(stack), "PORT": str(free_port())}
     try:
-        ran = await run("quickstart", tmp_path, environment)
+        ran = await run(["quickstart"], tmp_path, environment)
     finally:
         stop_receiver(tmp_path / "receiver.pid")
 

@@ -1,4 +1,4 @@
-"""Stuck swaps: longer in one status than docs/endings.md allows."""
+"""Stuck swaps: longer in one status than docs/maximum-durations.md allows."""
 
 from __future__ import annotations
 

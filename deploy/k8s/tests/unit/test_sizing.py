@@ -1,4 +1,4 @@
-"""The sums of docs/production.md: the requests and limits of all pods of an overlay."""
+"""The sums of docs/connections-and-sizes.md: the requests and limits of all pods of an overlay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from deploy.k8s.tests.rendered import ROOT, Object, RenderedOverlay
 
-PAGE: Final = ROOT / "docs/production.md"
+PAGE: Final = ROOT / "docs/connections-and-sizes.md"
 PARTS: Final = {"Cluster": "PostgreSQL", "KafkaNodePool": "Kafka", "Kafka": "Kafka"}
 OTHERS: Final = ("valkey", "otel-collector")
 MEMORY: Final = {"Mi": 1, "Gi": 1024}
