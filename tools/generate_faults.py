@@ -1,4 +1,4 @@
-"""Write docs/faults.md from tests/fault_rows.toml and the tests that carry its rows."""
+"""Write docs/faults/ from tests/fault_rows.toml and the tests that carry its rows."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,17 @@ from generating import write_or_check
 
 from tests.plugins.fault_rows import Carrier, Row, carriers, rows
 
-TARGET = "docs/faults.md"
+FOLDER = "docs/faults"
 HEAD = """# Faults and their tests
 
 Generated from `tests/fault_rows.toml` and from the tests by `make generate`. A test names its rows
 by `@pytest.mark.fault("S13")`, a Foundry test in its own name (`test_G16_…`). `pytest --fault S13`
 runs the Python tests of one row; `tests/test_fault_rows.py` fails when a row has none.
+
+A guard is the code without which the test of a row was seen to fail.
+
+| rows | faults of |
+|---|---|
 """
 SECTIONS = {
     "S": "Sending",
@@ -36,7 +41,7 @@ def shown_by(name: str, row: Row, carried: Sequence[Carrier]) -> str:
     if row.cannot_apply:
         return f"cannot apply: {row.cannot_apply}"
     paths = sorted({one.path for one in carried if one.row == name})
-    return ", ".join(f"[{label(path)}](../{path})" for path in paths)
+    return ", ".join(f"[{label(path)}](../../{path})" for path in paths)
 
 
 def label(path: str) -> str:
@@ -44,32 +49,39 @@ def label(path: str) -> str:
     return re.sub(r"^(services|libs|deploy)/|(?<=/)tests?/", "", path)
 
 
-def table(kind: str, carried: Sequence[Carrier]) -> str:
-    lines = [
+def file_of(title: str) -> str:
+    return f"{title.lower().replace(',', '').replace(' ', '-')}.md"
+
+
+def index() -> str:
+    names = list(rows())
+    lines = []
+    for kind, title in SECTIONS.items():
+        first, *_, last = (name for name in names if section_of(name) == kind)
+        lines.append(f"| {first} to {last} | [{title}]({file_of(title)}) |\n")
+    return HEAD + "".join(lines)
+
+
+def page(kind: str, title: str, carried: Sequence[Carrier]) -> str:
+    shown = {name: row for name, row in rows().items() if section_of(name) == kind}
+    lines = [f"# Faults: {title}", ""]
+    lines += ["| row | fault | what holds | shown by |", "|---|---|---|---|"]
+    lines += [
         f"| {name} | {row.fault} | {row.holds} | {shown_by(name, row, carried)} |"
-        for name, row in rows().items()
-        if section_of(name) == kind
+        for name, row in shown.items()
     ]
-    return "\n".join(["| row | fault | what holds | shown by |", "|---|---|---|---|", *lines])
+    guards = [f"| {name} | {row.guard} |" for name, row in shown.items() if row.guard]
+    if guards:
+        lines += ["", "| row | guard |", "|---|---|", *guards]
+    return "\n".join([*lines, ""])
 
 
-def guards() -> str:
-    lines = [f"| {name} | {row.guard} |" for name, row in rows().items() if row.guard]
-    return "\n".join(["| row | guard |", "|---|---|", *lines])
-
-
-def page() -> str:
+def pages() -> dict[str, str]:
     carried = carriers()
-    sections = [f"## {title}\n\n{table(kind, carried)}\n" for kind, title in SECTIONS.items()]
-    return "\n".join(
-        [
-            HEAD,
-            *sections,
-            "## Guards\n\nThe code without which the test of a row was seen to fail.\n",
-            guards() + "\n",
-        ]
-    )
+    return {f"{FOLDER}/README.md": index()} | {
+        f"{FOLDER}/{file_of(title)}": page(kind, title, carried) for kind, title in SECTIONS.items()
+    }
 
 
 if __name__ == "__main__":
-    write_or_check({TARGET: page()})
+    write_or_check(pages())

@@ -7,7 +7,7 @@ import {Test} from "../Test.sol";
 import {Vm} from "../Vm.sol";
 import {Reenterer} from "../actors/Reenterer.sol";
 
-/// @notice The base of the tests of rows of docs/faults.md, for every contract.
+/// @notice The base of the tests of rows of docs/faults/, for every contract.
 abstract contract RowTest is Test {
     /// @dev The number of emitted events and the sum of their amounts.
     function _told(Vm.Log[] memory logs, address emitter, bytes32 topic)
