@@ -1,4 +1,4 @@
-"""docs/architecture.md links to every handler, and its names exist."""
+"""docs/architecture.md links to every handler, and docs/structure.md names every folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import re
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = ROOT / "docs" / "architecture.md"
+FOLDERS: Final = ROOT / "docs" / "structure.md"
+UNNAMED: Final = ("__init__.py", "py.typed", "__pycache__")
 LINK: Final = re.compile(r"\]\(([^)#]+)\)")
 LINK_WITH_NAMES: Final = re.compile(r"\]\(([^)#]+)\) \((`[^)]+)\)")
 
@@ -30,3 +34,17 @@ def test_every_name_beside_a_link_is_in_that_file() -> None:
     assert named
     missing = [(link, name) for link, name in named if name not in (PAGE.parent / link).read_text()]
     assert missing == []
+
+
+@pytest.mark.parametrize("package", ["swap_api", "swap_settler", "swap_dashboard"])
+def test_every_part_of_a_large_service_is_in_the_tree(package: str) -> None:
+    [root] = ROOT.glob(f"services/*/src/{package}")
+    parts = {
+        f"{path.name}/" if path.is_dir() else path.name
+        for path in root.iterdir()
+        if path.name not in UNNAMED
+    }
+    named = set(re.findall(r"[\w.]+/?", FOLDERS.read_text()))
+
+    assert parts
+    assert parts - named == set()
