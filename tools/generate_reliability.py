@@ -75,7 +75,10 @@ def _swaps(reports: Sequence[Report]) -> Iterator[str]:
         ends = _sum(one["swaps"].get(method, {}) for one in reports)
         yield _row(method, *(ends[end] for end in endings))
     yield ""
-    yield "What their users did: " + _join_counts(_sum(one["wanted"] for one in reports)) + "."
+    yield _row("what their users did", "swaps")
+    yield _row("---", "---")
+    for what, count in sorted(_sum(one["wanted"] for one in reports).items()):
+        yield _row(what, count)
 
 
 def _faults(reports: Sequence[Report]) -> Iterator[str]:
@@ -88,7 +91,7 @@ def _faults(reports: Sequence[Report]) -> Iterator[str]:
     resumed = _sum(one["resumed"] for one in reports).total()
     yield ""
     yield "Services started again: " + _join_counts(_sum(one["restarts"] for one in reports)) + "."
-    yield f"Networks that a lying node halted, and an operator resumed: {resumed}."
+    yield f"Networks that false reports of a node halted, and an operator resumed: {resumed}."
 
 
 def _memory(reports: Sequence[Report]) -> Iterator[str]:
@@ -125,7 +128,7 @@ def _part(result: Report) -> Iterator[str]:
         yield _row(file, *caught, survived, counts.get("refused by mypy", 0))
     if result["judged"]:
         yield ""
-        yield _row("survivor that was judged", "change", "why no test notices it")
+        yield _row("survivor that was judged", "change", "why no test can fail")
         yield _row(*["---"] * 3)
         for function, change, why in result["judged"]:
             yield _row(f"`{_short(function)}`", _code(change), why)
