@@ -98,7 +98,7 @@ def test_the_page_shows_what_caught_the_mutants_of_each_file(generator: ModuleTy
 
     section = generator.mutation_section({"settler": result})
 
-    assert section.startswith("### settler: 91 % of 11 valid mutants caught\n")
+    assert section.startswith("## settler: 91 % of 11 valid mutants caught\n")
     assert "| domain/caps.py | 9 | 0 | 1 | 1 | 0 |" in section
     assert "| `caps.Cap.fits` | `- return True`<br>`+ a \\| b` | why |" in section
 
