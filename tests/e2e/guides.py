@@ -50,7 +50,7 @@ def run(pages: Sequence[Path]) -> None:
     :raises Exception: of the first block that fails.
     """
     names: dict[str, Any] = {"__name__": pages[0].stem}
-    for page, block in ((page, block) for page in pages for block in blocks_of(page)):
+    for page, block in ((one, block) for one in pages for block in blocks_of(one)):
         if block.is_run and block.language == "sh":
             shell = ["bash", "-euo", "pipefail", "-c", block.code]
             if subprocess.run(shell, check=False).returncode:

@@ -1,4 +1,4 @@
-"""How long a swap may be in each status that is not an end, as docs/maximum-durations.md publishes it.
+"""How long a swap may be in each status that is not an end, as docs/maximum-durations.md has it.
 
 A swap that stays longer is counted as stuck, and an alarm is raised.
 """
