@@ -31,10 +31,10 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         'curl --header "X-SVC-APIKEY: $API_KEY" "$BASE_URL/api/v2/networks"',
     ),
     ErrorCode.API_KEY_FORBIDDEN: ErrorHelp(
-        "The key is mistyped, revoked or expired, a publishable key called what needs a "
-        "secret one, or the request's `Origin` is absent or not among the key's allowed origins.",
-        "Check the key with `GET /api/v2/networks`; call endpoints for secret keys from your "
-        "server; add the web page's origin to the key's allowed origins. Browsers send no `Origin` "
+        "The key is mistyped, revoked or expired, or a publishable key called what needs a "
+        "secret one. Or the request's `Origin` is absent or not among the key's allowed origins.",
+        "Check the key with `GET /api/v2/networks`. Call endpoints for secret keys from your "
+        "server. Add the web page's origin to the key's allowed origins. Browsers send no `Origin` "
         "with a GET to the page's own host: call the API at its own host.",
         "A publishable key that reads `GET /api/v2/swaps/{swapId}/ledger` gets this answer.",
     ),
@@ -101,7 +101,7 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         'ETHEREUM_DEVNET"`.',
     ),
     ErrorCode.LESS_THAN_MIN_ERROR: ErrorHelp(
-        "The amount is below the route's minimum, which covers the cost of a refund, or is zero "
+        "The amount is below the route's minimum, which covers the cost of a refund. Or it is zero "
         "once it is cut to the token's precision.",
         "Send at least `metadata.AmountLimit`; the message names it with its token. "
         "`GET /api/v2/limits` gives both limits of a route.",
@@ -208,8 +208,8 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         "A page that creates a swap on every keystroke.",
     ),
     ErrorCode.PAYOUTS_PAUSED: ErrorHelp(
-        "Payouts to the destination, or for what comes from the source, are stopped or halted, "
-        "or one of the networks is closed to new swaps.",
+        "Payouts to the destination, or for deposits on the source, are stopped or halted. "
+        "Or one of the networks is closed to new swaps.",
         "Try again after `Retry-After`; `GET /api/v2/status` shows both networks. "
         "Swaps that are already paid are paid out afterwards.",
         "`Payouts to Base are paused for the moment; try again later`",

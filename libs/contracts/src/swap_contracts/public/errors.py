@@ -108,7 +108,7 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
     ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT: _final(
         409,
         CALLER,
-        "The request with this idempotency key is not done again, and what it showed is not kept;"
+        "The request with this idempotency key is not done again, and what it showed is not kept."
         " `id` names what it made, where that is known.",
     ),
     ErrorCode.PAYLOAD_TOO_LARGE: _final(413, CALLER, "The request body is too large."),
