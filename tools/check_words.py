@@ -1,4 +1,4 @@
-"""Fail on an avoided word or a bare participle in a name, and on gaps of the glossary."""
+"""Fail on an avoided word or a bare participle in a name, a gap of the glossary, a long sentence."""
 
 from __future__ import annotations
 
@@ -41,6 +41,19 @@ PARTICIPLE_NAMES: Final[Mapping[str, str]] = {
     "Withdrawn": "an event of the Treasury",
 }
 GENERATED: Final = "sdk"  # its classes have the names of the public schemas
+SENTENCE_WORDS_MAX: Final = 25
+# Pages with longer sentences that are not mended yet.
+WORDY_PAGES: Final = ("deploy/compose/README.md", "docs/glossary.md", "docs/own-plumbing.md")
+NO_PROSE: Final = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.MULTILINE | re.DOTALL)
+ITEM: Final = re.compile(r" *(?:[-*+]|\d+\.) +")
+# Inline code, an image, a link and an address are one word each.
+ONE_WORD: Final = re.compile(
+    r"(`+).+?\1|!?\[(?:[^][]|\[[^]]*\])*\]\([^)]*\)|<?https?://[^\s)>]*[^\s)>.,:;]>?"
+)
+LIST_OF_NAMES: Final = re.compile(r"code(?:,?(?: and| or)? code)+")  # one word, too
+TAG: Final = re.compile(r"</?[a-z][^>]*>")
+CELL_END: Final = re.compile(r"(?<!\\)\|")
+SENTENCE_END: Final = re.compile(r"(?<=[.!?])[)\"'*_]*\s+")
 
 
 @dataclass(frozen=True)
@@ -217,9 +230,44 @@ def faults(glossary: Glossary, found: set[str], paths: Sequence[Path]) -> list[s
     ]
 
 
-def tracked_files() -> list[Path]:
+def blocks(page: str) -> Iterator[str]:
+    """Return a page's paragraphs, list items, headings and cells: a sentence ends with each."""
+    paragraph = ""
+    for line in [*NO_PROSE.sub("", page).splitlines(), ""]:
+        text = line.strip().lstrip("> ")
+        starts_anew = not text or text.startswith(("#", "|")) or ITEM.match(line)
+        if starts_anew:
+            yield paragraph
+            paragraph = ""
+        if text.startswith("|"):
+            yield from CELL_END.split(text)
+        elif text.startswith("#"):
+            yield text
+        else:
+            paragraph = f"{paragraph} {ITEM.sub('', text, count=1) if starts_anew else text}"
+
+
+def long_sentences(page: str) -> Iterator[str]:
+    """Return the sentences of a page with more words than allowed, inline code as `code`."""
+    for block in blocks(page):
+        prose = LIST_OF_NAMES.sub("code", TAG.sub(" ", ONE_WORD.sub("code", block)))
+        for sentence in SENTENCE_END.split(prose):
+            words = [word for word in sentence.split() if any(map(str.isalnum, word))]
+            if len(words) > SENTENCE_WORDS_MAX:
+                yield " ".join(words)
+
+
+def wordy_pages(pages: Sequence[Path]) -> list[str]:
+    return [
+        f"{page}: more than {SENTENCE_WORDS_MAX} words in a sentence: {sentence}"
+        for page in pages
+        for sentence in long_sentences(page.read_text())
+    ]
+
+
+def tracked_files(pattern: str) -> list[Path]:
     listed = subprocess.run(
-        ["git", "ls-files", "*.py"], capture_output=True, text=True, check=True
+        ["git", "ls-files", pattern], capture_output=True, text=True, check=True
     ).stdout
     return [
         path
@@ -229,15 +277,19 @@ def tracked_files() -> list[Path]:
 
 
 def main() -> int:
-    paths, glossary = tracked_files(), read_glossary(GLOSSARY.read_text())
+    paths, glossary = tracked_files("*.py"), read_glossary(GLOSSARY.read_text())
     found = {
         entry
         for entry in avoided_names(paths, glossary.avoided)
         if entry.rpartition(" ")[2] not in glossary.public
     }
-    problems = [*faults(glossary, found, paths), *participle_faults(paths)]
-    if not paths:
-        problems.append("no file to check")
+    pages = [page for page in tracked_files("*.md") if str(page) not in WORDY_PAGES]
+    problems = [
+        *faults(glossary, found, paths),
+        *participle_faults(paths),
+        *wordy_pages(pages),
+        *([] if paths and pages else ["no file to check"]),
+    ]
     print(*problems, sep="\n", end="\n" if problems else "")
     return bool(problems)
 
