@@ -30,7 +30,9 @@ class GuideRun:
 async def run(pages: Sequence[str], folder: Path, environment: Mapping[str, str]) -> GuideRun:
     """Run the pages of one guide as its reader does: as a separate process in an empty folder."""
     reader = await asyncio.create_subprocess_exec(
-        *(sys.executable, guides.__file__, *(ROOT / f"docs/{page}.md" for page in pages)),
+        sys.executable,
+        guides.__file__,
+        *(ROOT / f"docs/{page}.md" for page in pages),
         cwd=folder,
         env={**os.environ, **environment},
         stdout=asyncio.subprocess.PIPE,
