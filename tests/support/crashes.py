@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import ModuleType
+from typing import NoReturn
 
 import pytest
 
@@ -23,6 +24,16 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str, *modules: ModuleType)
 
     for module in modules:
         monkeypatch.setattr(module, "crashpoint", crashpoint)
+
+
+def killed_before(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
+    """Raise at the first call of a function of a module or a class; then remove the patch."""
+
+    def call(*_: object, **__: object) -> NoReturn:
+        monkeypatch.undo()
+        raise Killed(name)
+
+    monkeypatch.setattr(owner, name, call)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from services.settler.tests.lane_harness import (
     SOURCE,
     World,
     a_deposit,
+    a_funding,
     a_recipient,
     expect_wrong_nonces,
 )
@@ -28,11 +29,15 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.leases import Lease, LeaseLost
 from swap_runtime.postgres.sql import sql
 from swap_settler.model import observe_changes
-from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
 from swap_settler.paying.usecases import send_payouts
-from tests.support.crashes import ProcessKilled, killed_at
+from swap_settler.paying.usecases.slot_transactions import SlotTransactions
+from tests.support.crashes import ProcessKilled, killed_at, killed_before
 
 pytestmark = pytest.mark.connected
+SLOTS_AND_ATTEMPTS = """
+SELECT (SELECT count(*) FROM nonce_slot) AS slots, (SELECT count(*) FROM attempt) AS attempts
+"""
 
 
 @pytest.fixture
@@ -77,16 +82,39 @@ class TestACrash:
         assert len(await world.rows("SELECT 1 FROM attempt")) == 1
         assert await world.intent_states() == ["broadcast"] * 3
 
+    @pytest.mark.parametrize(
+        ("owner", "function"),
+        [
+            pytest.param(observe_changes, "changed", id="after-the-commit"),
+            pytest.param(PostgresLaneStore, "due", id="before-it-is-read"),
+            pytest.param(SlotTransactions, "sign", id="before-it-is-signed"),
+        ],
+    )
     @pytest.mark.fault("S1")
     async def test_before_any_slot_leaves_the_intent_to_the_next_lane_s1(
-        self, world: World
+        self, world: World, monkeypatch: pytest.MonkeyPatch, owner: object, function: str
     ) -> None:
-        await world.confirmed_swaps(1)
+        await world.requested(1)
+        killed_before(monkeypatch, owner, function)
 
-        await world.send_everything()
-        world.chain.mine()
+        async def pay() -> None:
+            await world.settle(a_funding(10**24), a_deposit(1))
+            await world.send_everything()
+
+        with pytest.raises(ProcessKilled):
+            await pay()
+        assert await world.intent_states() == ["reserved"]
+        assert await world.rows(SLOTS_AND_ATTEMPTS) == [(0, 0)]
+
+        for _ in range(2):
+            await world.send_everything()
+            await world.rebroadcast()
+            world.chain.mine()
 
         assert world.paid_amount(1) == PAYOUT
+        assert await world.rows(SLOTS_AND_ATTEMPTS) == [(1, 1)]
+        assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
+        assert await world.intent_states() == ["broadcast"]
 
     async def test_of_every_node_is_outlived_by_the_stored_bytes(self, world: World) -> None:
         await world.confirmed_swaps(1)
