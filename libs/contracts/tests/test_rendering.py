@@ -88,7 +88,9 @@ def rendered(*, heads: dict[str, int] | None = None, **changes: Any) -> dict[str
 
 class TestPreparedSwap:
     def test_is_the_closed_public_model(self) -> None:
-        PreparedSwapModel.model_validate_json(orjson.dumps(rendered()))
+        parsed = PreparedSwapModel.model_validate_json(orjson.dumps(rendered()))
+
+        assert parsed.model_fields_set == set(PreparedSwapModel.model_fields)
 
     def test_with_refuel_is_the_closed_public_model(self) -> None:
         quote = a_quote(refuel_in_source_base_units="10", refuel_base_units="100000000000000")
@@ -167,7 +169,9 @@ class TestPreparedSwap:
 
 class TestQuoted:
     def test_is_the_closed_public_model(self) -> None:
-        QuotedModel.model_validate_json(orjson.dumps(render_quoted(a_quote(), CATALOGUE)))
+        parsed = QuotedModel.model_validate_json(orjson.dumps(render_quoted(a_quote(), CATALOGUE)))
+
+        assert parsed.model_fields_set == set(QuotedModel.model_fields)
 
 
 def catalogue_without(network: str, token: str | None = None) -> PublicCatalogue:

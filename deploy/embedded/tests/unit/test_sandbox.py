@@ -50,8 +50,10 @@ class Says(Node):
     def __init__(self, chain_id: int, program: str) -> None:
         super().__init__("http://127.0.0.1:1")
         self._answers = {"eth_chainId": hex(chain_id), "web3_clientVersion": program}
+        self.methods: list[str] = []
 
     async def call(self, method: str, *_: object) -> Any:
+        self.methods.append(method)
         return self._answers[method]
 
 
@@ -115,8 +117,12 @@ async def test_any_chain_but_a_development_chain_is_refused(
         await require_development_chain(network, Says(chain_id, program))
 
 
-async def test_a_development_chain_is_played_on() -> None:
-    await require_development_chain("ETHEREUM_DEVNET", Says(31337, "anvil/v1.7.1"))
+async def test_development_chain_is_accepted_by_its_id_and_its_program() -> None:
+    node = Says(31337, "anvil/v1.7.1")
+
+    await require_development_chain("ETHEREUM_DEVNET", node)
+
+    assert node.methods == ["eth_chainId", "web3_clientVersion"]
 
 
 def test_every_outcome_has_a_part_and_an_address_of_its_own() -> None:

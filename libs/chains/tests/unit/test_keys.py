@@ -218,6 +218,8 @@ class TestAKeyInKms:
         async with serving(stub) as kms:
             await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
 
+        assert stub.signed == 1
+
     @pytest.mark.parametrize(
         "reply", ["", "<html>", "{}", '{"PublicKey": 1}', '{"PublicKey": "%"}']
     )

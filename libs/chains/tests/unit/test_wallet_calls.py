@@ -320,10 +320,12 @@ class TestInABundle:
         assert memos(bundle(*twice), transfer(5), to=ENTRY_POINT) == [None]
 
     @given(st.data())
-    def test_a_malformed_bundle_has_no_owner_and_no_effect(self, data):
+    def test_a_cut_bundle_has_its_own_memo_or_none_and_no_malformed_one_is_an_error(self, data):
         whole = bundle((WALLET, batch(call(5, MINE))))
         cut = data.draw(st.integers(min_value=0, max_value=len(whole)))
         noise = data.draw(st.binary(min_size=1, max_size=64))
 
-        memos(whole[:cut], transfer(5), to=ENTRY_POINT)
-        memos(whole[:cut] + noise + whole[cut + len(noise) :], transfer(5), to=ENTRY_POINT)
+        malformed = whole[:cut] + noise + whole[cut + len(noise) :]
+
+        assert memos(whole[:cut], transfer(5), to=ENTRY_POINT) in ([None], [1])
+        assert len(memos(malformed, transfer(5), to=ENTRY_POINT)) == 1

@@ -68,3 +68,5 @@ class TestRoundsThatWaitLong:
             await third.wait()
         rounds.stop()
         await running
+
+        assert beats >= 3

@@ -23,15 +23,22 @@ class TestEmails:
             to_email(text)
 
 
+def is_refused(password: str, email: str) -> bool:
+    try:
+        check_password(password, email)
+    except AccountRefused:
+        return True
+    return False
+
+
 class TestPasswords:
     @pytest.mark.parametrize("text", ["short", "x" * 257, "aaaaaaaaaaaaaa", "Adam-adam-12"])
     def test_that_are_weak_or_too_long_are_refused(self, text: str) -> None:
-        with pytest.raises(AccountRefused):
-            check_password(text, "adam@shop.example")
+        assert is_refused(text, "adam@shop.example")
 
     @pytest.mark.parametrize("email", ["adam@shop.example", "a@shop.example", "bat@shop.example"])
     def test_of_several_words_are_accepted(self, email: str) -> None:
-        check_password("correct horse battery", email)
+        assert not is_refused("correct horse battery", email)
 
 
 class TestPaths:

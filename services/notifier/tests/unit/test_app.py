@@ -36,7 +36,10 @@ def test_loads_neither_web3_nor_eth_account() -> None:
 def test_the_payload_matches_its_documentation() -> None:
     catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
 
-    WebhookPayloadModel.model_validate_json(orjson.dumps(render_webhook(a_swap(), catalogue)))
+    payload = orjson.dumps(render_webhook(a_swap(), catalogue))
+
+    parsed = WebhookPayloadModel.model_validate_json(payload)
+    assert parsed.model_fields_set == set(WebhookPayloadModel.model_fields)
 
 
 def test_the_notice_matches_its_documentation() -> None:
@@ -44,7 +47,8 @@ def test_the_notice_matches_its_documentation() -> None:
         UUID(int=1), "https://a.example", disabled_at=NOW, reason="gone", failing_since=None
     )
 
-    EndpointDisabledModel.model_validate_json(notice)
+    parsed = EndpointDisabledModel.model_validate_json(notice)
+    assert parsed.model_fields_set == set(EndpointDisabledModel.model_fields)
 
 
 def test_the_payload_names_its_change() -> None:

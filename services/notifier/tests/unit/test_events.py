@@ -28,4 +28,5 @@ def test_a_test_message_matches_its_documentation() -> None:
 
     body = renderer(catalogue)(example_swap(ETH, at=NOW))
 
-    PUSHED[TEST].model_validate_json(body)
+    parsed = PUSHED[TEST].model_validate_json(body)
+    assert parsed.model_fields_set == set(PUSHED[TEST].model_fields)

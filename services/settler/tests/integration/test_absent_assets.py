@@ -145,9 +145,15 @@ class TestStart:
     async def test_accepts_it_when_nothing_of_the_asset_is_open(self, engine: Engine) -> None:
         await a_settler(engine).paid_for()
         await sign(PostgresUnitOfWork(engine, consumer="settler"))
+        absent = without(POLYGON, USDC[POLYGON])
+        with pytest.raises(AssetsAbsent):
+            await require_assets_in_use(engine, absent)
+
         await a_settler(engine).payouts(a_payout_message())
 
-        await require_assets_in_use(engine, without(POLYGON, USDC[POLYGON]))
+        await require_assets_in_use(engine, absent)
+        async with engine.connect() as connection:
+            assert list(await connection.execute(sql("SELECT * FROM asset_in_use"))) == []
 
     async def test_names_the_asset_of_a_payment_whose_swap_has_ended(self, engine: Engine) -> None:
         await a_settler(engine).paid_for()
@@ -197,7 +203,8 @@ class TestStart:
         url = migrate_schema("settler").replace("settler:", f"{role}:").replace("+psycopg", "")
 
         with psycopg.connect(url) as connection:
-            connection.execute("SELECT * FROM settler.asset_in_use")
+            read = connection.execute("SELECT * FROM settler.asset_in_use")
+            assert [column.name for column in read.description or ()] == ["network", "token"]
 
     async def test_reads_no_history(self, engine: Engine) -> None:
         async with engine.begin() as connection:

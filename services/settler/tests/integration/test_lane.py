@@ -85,7 +85,7 @@ class TestACrash:
     @pytest.mark.parametrize(
         ("owner", "function"),
         [
-            pytest.param(observe_changes, "changed", id="after-the-commit"),
+            pytest.param(observe_changes, "changes_committed", id="after-the-commit"),
             pytest.param(PostgresLaneStore, "due", id="before-it-is-read"),
             pytest.param(SlotTransactions, "sign", id="before-it-is-signed"),
         ],

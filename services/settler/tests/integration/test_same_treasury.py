@@ -31,18 +31,35 @@ async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def requiring(
-    world: World, chain: FakeChain, *, proofs: FakeChain | None = None
-) -> RequireSameTreasury:
-    """
+class CountingReader(FakeReader):
+    """Counts how often the Treasury was queried."""
+
+    queries = 0
+
+    async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[CallSimulation]:
+        self.queries += 1
+        return await super().simulate(calls, **place)
+
+
+class Differing(CountingReader):
+    """Two providers; one denies what the other reports."""
+
+    async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[CallSimulation]:
+        self.queries += 1
+        raise NodesDiffer(self.network, 2)
+
+
+async def queries_until_accepted(
+    world: World, chain: FakeChain, *, proofs: CountingReader | None = None
+) -> tuple[int, int]:
+    """Require the same Treasury; return how often one node and two providers were queried for it.
+
     :param proofs: the reports on which two providers agree; by default those of one.
+    :raises ChainMismatch: when it is refused.
     """
-    return RequireSameTreasury(
-        chain=FakeReader(chain),
-        proofs=FakeReader(proofs or chain),
-        store=world.store,
-        treasury=TREASURY,
-    )
+    reader, proofs = CountingReader(chain), proofs or CountingReader(chain)
+    await RequireSameTreasury(chain=reader, proofs=proofs, store=world.store, treasury=TREASURY)()
+    return reader.queries, proofs.queries
 
 
 def deployed_anew() -> FakeChain:
@@ -58,45 +75,34 @@ async def paid_finally(world: World, count: int) -> None:
 
 
 async def test_treasury_is_accepted_while_the_ledger_has_no_payments(world: World) -> None:
-    await requiring(world, deployed_anew())()
+    assert await queries_until_accepted(world, deployed_anew()) == (0, 0)
 
 
 async def test_the_one_that_paid_is_used(world: World) -> None:
     await paid_finally(world, 1)
 
-    await requiring(world, world.chain)()
+    assert await queries_until_accepted(world, world.chain) == (1, 0)
 
 
 async def test_treasury_without_the_ledgers_payments_is_refused(world: World) -> None:
     await paid_finally(world, 1)
 
     with pytest.raises(ChainMismatch, match="deployed anew"):
-        await requiring(world, deployed_anew())()
+        await queries_until_accepted(world, deployed_anew())
 
 
 async def test_treasury_is_not_refused_by_one_node(world: World) -> None:
     await paid_finally(world, 1)
+    proofs = CountingReader(world.chain)
 
-    await requiring(world, deployed_anew(), proofs=world.chain)()
-
-
-class Differing(FakeReader):
-    """Two providers; one denies what the other reports."""
-
-    async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[CallSimulation]:
-        raise NodesDiffer(self.network, 2)
+    assert await queries_until_accepted(world, deployed_anew(), proofs=proofs) == (1, 1)
 
 
 async def test_lane_starts_when_two_providers_differ_on_the_payments(world: World) -> None:
     await paid_finally(world, 1)
-    require_same_treasury = RequireSameTreasury(
-        chain=FakeReader(deployed_anew()),
-        proofs=Differing(world.chain),
-        store=world.store,
-        treasury=TREASURY,
-    )
+    proofs = Differing(world.chain)
 
-    await require_same_treasury()
+    assert await queries_until_accepted(world, deployed_anew(), proofs=proofs) == (1, 1)
 
 
 async def test_sample_has_the_oldest_and_the_newest_payments(world: World) -> None:
