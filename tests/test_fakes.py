@@ -1,9 +1,13 @@
-"""Every fake has a suite that also runs on the real class, or a reason why it has none."""
+"""Every fake has a suite that also runs on the real class, or a reason why it has none.
+
+The suite names each method of a port that the fake has. A difference between the two would
+otherwise show only where a use case happens to meet it.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,6 +23,7 @@ class Suite(NamedTuple):
 
     path: str
     real: str  # what makes the real one: its class, or a function
+    more: tuple[str, ...] = ()  # other files of it
 
 
 PORTS: Final = ROOT / "tests/fakes_of_ports.py"
@@ -36,7 +41,15 @@ SUITES: Final = {
         "libs/runtime/tests/integration/test_producer_contract.py", "KafkaProducer"
     ),
     "FakeWebhooks": Suite(f"{API}/integration/test_webhooks_contract.py", "NotifierEndpoints"),
-    "FakeUnitOfWork": Suite(f"{SETTLER}/test_unit_of_work_reads.py", "PostgresUnitOfWork"),
+    "FakeUnitOfWork": Suite(
+        f"{SETTLER}/test_unit_of_work_reads.py",
+        "PostgresUnitOfWork",
+        (
+            f"{SETTLER}/test_unit_of_work.py",
+            f"{SETTLER}/test_work_due.py",
+            f"{SETTLER}/test_withdrawals.py",
+        ),
+    ),
     "FakeRequotes": Suite(f"{SETTLER}/test_work_due.py", "PostgresDueRequotes"),
     "FakePricing": Suite(f"{API}/integration/test_pricing_contract.py", "HttpPricing"),
     "FakeChainTransactions": Suite(
@@ -173,12 +186,50 @@ def test_mypy_checks_every_fake_of_a_port() -> None:
 
 @pytest.mark.parametrize("fake", SUITES)
 def test_suite_of_a_fake_uses_the_fake_and_the_real_class(fake: str) -> None:
-    path, real = SUITES[fake]
-    tree = ast.parse((ROOT / path).read_text())
-    called = {
-        node.func.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
+    path, real, more = SUITES[fake]
 
-    assert {fake, real} <= called
+    for one in (path, *more):
+        called = {
+            node.func.id
+            for node in ast.walk(ast.parse((ROOT / one).read_text()))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert {fake, real} <= called, one
+
+
+@pytest.mark.parametrize("fake", sorted(SUITES.keys() - NO_PORT))
+def test_suite_of_a_fake_calls_each_method_of_its_ports(fake: str) -> None:
+    required = methods_of_ports(fake)
+    suite = files_of(SUITES[fake])
+
+    named = {
+        node.attr
+        for path in suite
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+    }
+    assert required
+    assert sorted(required - named) == []
+
+
+def methods_of_ports(fake: str) -> frozenset[str]:
+    """Return the methods of a fake that a port of its library or service has."""
+    [path] = fakes()[fake]
+    [node] = [
+        one
+        for one in ast.parse((ROOT / path).read_text()).body
+        if isinstance(one, ast.ClassDef) and one.name == fake
+    ]
+    of_ports = (
+        methods(port)
+        for place, port in classes(ROOT, of_tests=False)
+        if is_protocol(port) and member(ROOT, place) == member(ROOT, ROOT / path)
+    )
+    return methods(node) & frozenset[str]().union(*of_ports)
+
+
+def files_of(suite: Suite) -> Sequence[Path]:
+    """Return the files of a suite: with fixtures in a `conftest.py`, those of its folder."""
+    paths = [ROOT / path for path in (suite.path, *suite.more)]
+    folders = [path.parent for path in paths if path.name == "conftest.py"]
+    return [*paths, *(path for folder in folders for path in sorted(folder.glob("test_*.py")))]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from services.settler.tests.factories import (
     POLYGON,
     REQUESTED,
     USDC,
+    USER,
     a_deposit,
     a_deposit_message,
     a_payout_message,
@@ -29,6 +32,8 @@ from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign
 from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import Inventory
@@ -38,6 +43,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import DepositState, Swap
 from swap_settler.settling.decide.requests import begin
 from swap_settler.settling.ports import DepositWork, PayoutWork, RequestWork
+from tests.support.locks import until_blocked
 
 MESSAGE = UUID(int=9)
 HUGE = 10**77 + 1
@@ -75,6 +81,17 @@ async def with_requests(work: RequestWork, *messages: UUID) -> frozenset[UUID]:
 
 
 OPENED = (with_deposits, with_payouts, with_requests)
+
+
+async def attachments(unit_of_work: UnitOfWork) -> Mapping[UUID, tuple[str, str]]:
+    """Return who attached each attached deposit, and why, which no port reads."""
+    if isinstance(unit_of_work, FakeUnitOfWork):
+        return unit_of_work.proofs
+    assert isinstance(unit_of_work, PostgresUnitOfWork)
+    query = "SELECT id, attached_by, attached_because FROM deposit WHERE attached_by IS NOT NULL"
+    async with unit_of_work._engine.connect() as connection:
+        rows = await connection.execute(sql(query))
+        return {row.id: (row.attached_by, row.attached_because) for row in rows}
 
 
 def plain(swap: Swap) -> Swap:
@@ -185,6 +202,67 @@ class TestUnitOfWork:
         assert opened.fresh == {MESSAGE}
         assert {id: plain(one) for id, one in opened.swaps.items()} == {swap.id: plain(swap)}
         assert opened.waiting == {waiting.id: waiting, unmatched.id: unmatched}
+
+    @pytest.mark.breaks_invariants("I-22")
+    async def test_opens_what_it_holds_already(self, unit_of_work: UnitOfWork) -> None:
+        swap = a_swap(7)
+        async with unit_of_work() as work:
+            await work.flush([begin(swap)], [])
+
+        async with unit_of_work() as work:
+            await work.lock_keys({swap.match_key, "elsewhere"})
+            await work.lock_keys(())
+            opened = await work.open_deposits([MESSAGE], keys={swap.match_key}, deposit_ids=())
+
+        assert set(opened.swaps) == {swap.match_key}
+
+    @pytest.mark.connected
+    async def test_holds_keys_until_its_end(self, engine: Engine) -> None:
+        """Of Postgres alone: transactions of the fake do not wait for each other."""
+        unit_of_work = PostgresUnitOfWork(engine, consumer="settler")
+        has_keys, may_end, order = asyncio.Event(), asyncio.Event(), list[str]()
+
+        async def first() -> None:
+            async with unit_of_work() as work:
+                await work.lock_keys({"a", "b"})
+                await with_deposits(work, MESSAGE)
+                has_keys.set()
+                await may_end.wait()
+                order.append("first")
+
+        async def second() -> None:
+            async with unit_of_work() as work:
+                await work.lock_keys({"b"})
+                await with_deposits(work, UUID(int=10))
+                order.append("second")
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(first())
+            await has_keys.wait()
+            tasks.create_task(second())
+            await until_blocked(engine, "pg_advisory_xact_lock")
+            may_end.set()
+
+        assert order == ["first", "second"]
+
+    @pytest.mark.parametrize("fails", [False, True])
+    async def test_stores_who_attached_a_deposit_and_why(
+        self, unit_of_work: UnitOfWork, *, fails: bool
+    ) -> None:
+        deposit, other = a_deposit("seen", number=None), a_deposit("seen", number=None, nth=1)
+        async with unit_of_work() as work:
+            await work.flush([Changes(deposits=(deposit, other))], [])
+            await work.store_attachment(deposit.id, by=USER, because="signed")
+
+        with suppress(ZeroDivisionError):
+            async with unit_of_work() as work:
+                await work.flush([], [])
+                await work.store_attachment(deposit.id, by="ann", because="asked")
+                if fails:
+                    raise ZeroDivisionError
+
+        last = (USER, "signed") if fails else ("ann", "asked")
+        assert await attachments(unit_of_work) == {deposit.id: last}
 
     async def test_finds_deposits_without_a_swap(self, unit_of_work: UnitOfWork) -> None:
         waiting, unmatched = a_deposit("seen"), a_deposit("seen", number=None, nth=1)

@@ -39,13 +39,15 @@ def unit_of_work(request: pytest.FixtureRequest) -> UnitOfWork:
     return PostgresUnitOfWork(request.getfixturevalue("engine"), consumer="settler")
 
 
-def booking(unit_of_work: UnitOfWork) -> BookWithdrawals:
-    withdrawals: Withdrawals
+def withdrawals_of(unit_of_work: UnitOfWork) -> Withdrawals:
     if isinstance(unit_of_work, FakeUnitOfWork):
-        withdrawals = unit_of_work
-    else:
-        assert isinstance(unit_of_work, PostgresUnitOfWork)
-        withdrawals = PostgresWithdrawals(unit_of_work._engine)
+        return unit_of_work
+    assert isinstance(unit_of_work, PostgresUnitOfWork)
+    return PostgresWithdrawals(unit_of_work._engine)
+
+
+def booking(unit_of_work: UnitOfWork) -> BookWithdrawals:
+    withdrawals = withdrawals_of(unit_of_work)
     return BookWithdrawals(unit_of_work, withdrawals=withdrawals, clock=lambda: NOON)
 
 
@@ -71,6 +73,21 @@ async def inventory(unit_of_work: UnitOfWork) -> Inventory:
 
 
 class TestAWithdrawal:
+    async def test_is_unbooked_from_when_it_is_final_until_it_is_booked(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run, withdrawals = Settler(unit_of_work), withdrawals_of(unit_of_work)
+        await run.deposits(funding(ETHEREUM, 100))
+        assert not await withdrawals.has_unbooked()
+
+        await run.deposits(withdrawal(30, state="seen"))
+        assert not await withdrawals.has_unbooked()
+        await run.deposits(withdrawal(30))
+        assert await withdrawals.has_unbooked()
+
+        await booking(unit_of_work)()
+        assert not await withdrawals.has_unbooked()
+
     async def test_is_booked_when_it_is_final_and_once(self, unit_of_work: UnitOfWork) -> None:
         run, book = Settler(unit_of_work), booking(unit_of_work)
         await run.deposits(funding(ETHEREUM, 100))

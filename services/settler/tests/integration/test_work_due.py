@@ -234,6 +234,23 @@ async def test_a_requote_that_is_put_off_is_due_after_its_pause(subject: Subject
     assert waited < MINUTE
 
 
+async def test_requotes_are_dropped_or_put_off_as_the_quoter_answered(subject: Subject) -> None:
+    run = subject.run
+    await run.requests(*map(a_request, (7, 8, 9)))
+    run.now = LATER
+    await run.deposits(*(a_deposit_message(number=n, block_time=LATER) for n in (7, 8, 9)))
+
+    async with subject.unit_of_work() as work:
+        await work.settle_requotes_due([swap_id(7)], [swap_id(8)], pause=MINUTE)
+        await work.settle_requotes_due([], [], pause=MINUTE)
+    assert [one.swap_id for one in await subject.requotes.due(limit=10)] == [swap_id(9)]
+
+    await subject.wait(MINUTE)
+    waiting = await subject.requotes.due(limit=10)
+    assert [one.swap_id for one in waiting] == [swap_id(9), swap_id(8)]
+    assert all(MINUTE <= one.waited < 2 * MINUTE for one in waiting)
+
+
 @BATCHES
 async def test_a_refund_is_due_once(subject: Subject, together: bool) -> None:
     run = subject.run
