@@ -2,8 +2,9 @@
 
     tools/flaky.py [STAGE]... [--times N] [--load N] [--seed N]
 
-Each repetition has a seed, which pytest-randomly takes: the first seed, the next number, and so on.
-Its report is stored: `.cache/flaky/<commit>/<stage>-<load>-<seed>.xml`. A run that was interrupted
+Each repetition has a seed: the first seed, the next number, and so on. pytest-randomly orders the
+tests by it, and forge makes its fuzzed inputs of it. A stage of forge counts as one test.
+The report is stored: `.cache/flaky/<commit>/<stage>-<load>-<seed>.xml`. A run that was interrupted
 goes on with the repetitions that are missing; another commit begins anew.
 `--load` starts so many processes that only compute, beside the tests.
 Exit status 1: a test failed in a repetition, or a repetition reported nothing.
@@ -24,9 +25,11 @@ from xml.etree import ElementTree
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STORED: Final = ROOT / ".cache/flaky"
+FORGE: Final = "test-evm"
 STAGES: Final = (
-    "test-unit", "test-integration", "test-slow", "test-e2e", "test-slow-e2e", "test-faults",
-)  # fmt: skip
+    FORGE,
+    *("test-unit", "test-integration", "test-slow", "test-e2e", "test-slow-e2e", "test-faults"),
+)
 BUSY: Final = "while True: pass"
 
 
@@ -58,16 +61,23 @@ def _commit() -> str:
 
 
 def _repeat(stage: str, seed: int, report: Path, *, load: int) -> None:
-    """Run a stage once. pytest writes the report at its end, so one that is there is whole."""
+    """Run a stage once. The report is written at its end, so one that is there is whole."""
     print(f"== {stage}, seed {seed}", flush=True)
     options = f"-p randomly -p no:cacheprovider --randomly-seed={seed} --junitxml={report}"
+    seeded = {"PYTEST_ADDOPTS": options, "FOUNDRY_FUZZ_SEED": hex(seed)}
     with _busy(load):
-        subprocess.run(
-            ["make", "--no-print-directory", stage],
-            cwd=ROOT,
-            env={**os.environ, "PYTEST_ADDOPTS": options},
-            check=False,
-        )
+        command = ["make", "--no-print-directory", stage]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **seeded}, check=False)
+    if stage == FORGE:
+        report.write_text(_report_of(stage, done.returncode))
+
+
+def _report_of(stage: str, status: int) -> str:
+    """Return a report in which the stage is one test."""
+    case = ElementTree.Element("testcase", classname="make", name=stage)
+    if status:
+        ElementTree.SubElement(case, "failure", message=f"exit status {status}")
+    return ElementTree.tostring(case, encoding="unicode")
 
 
 @contextmanager

@@ -56,6 +56,21 @@ def test_exit_status_is_zero_when_every_repetition_passed(runs: Path) -> None:
     assert flaky.main(["test-unit", "--times", "1"]) == 0
 
 
+def test_stage_of_forge_is_repeated_with_other_inputs_and_named_by_its_exit_status(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs.parent / "bin/make").write_text(
+        f'#!/bin/sh\necho "$2 $FOUNDRY_FUZZ_SEED" >> {runs}\ntest "$FOUNDRY_FUZZ_SEED" != 0x2\n'
+    )
+
+    for _ in range(2):
+        assert flaky.main(["test-evm", "--times", "3"]) == 1
+        output = capsys.readouterr().out
+        assert "UNSTABLE test-evm: make::test-evm, with seed 2\n" in output
+
+    assert runs.read_text().splitlines() == [f"test-evm {seed}" for seed in ("0x1", "0x2", "0x3")]
+
+
 def test_repetition_without_a_report_is_named(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
