@@ -86,6 +86,9 @@ async def test_no_view_of_the_auditor_s_holds_up_a_migration(workshop: Workshop)
 
     with psycopg.connect(postgres.url(DATABASE), autocommit=True) as connection:
         connection.execute("ALTER TABLE settler.thing ALTER name TYPE varchar(9)")
+        changed = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname = 'name'"
+        of_thing = f"{changed} AND attrelid = 'settler.thing'::regclass"
+        assert connection.execute(of_thing).fetchone() == ("character varying(9)",)
     await postgres.stop()
 
 

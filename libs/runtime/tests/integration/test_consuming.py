@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
+from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 from faststream import AckPolicy
 
 from libs.runtime.tests.fakes import (
@@ -26,6 +27,7 @@ from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.batches import UseCase
 from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.messaging.outbox import Outgoing
 from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.parking import Parking
@@ -398,10 +400,16 @@ class TestTopics:
     async def test_are_made_with_their_partitions_and_may_be_made_again(
         self, broker: Broker, topic: Topic[Note]
     ) -> None:
-        await ensure_topics(broker.settings, [topic.name])
-
         # Kafka answers before its metadata are complete.
         await until(lambda: has_leaders(broker.settings, topic.name))
+        made = await _count_partitions(broker.settings, topic.name)
+        settings = broker.settings
+        more = settings.model_copy(update={"topic_partitions": settings.topic_partitions + 1})
+
+        await ensure_topics(more, [topic.name])
+
+        assert made == settings.topic_partitions
+        assert await _count_partitions(settings, topic.name) == made
 
     async def test_a_broker_that_is_away_has_none(self) -> None:
         assert not await has_leaders(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
@@ -427,6 +435,17 @@ async def _is(value: bool) -> bool:
 async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
     client = subscriptions.consumers[0][1].consumer
     return sum([await client.committed(one) or 0 for one in client.assignment()]) == number
+
+
+async def _count_partitions(kafka: KafkaSettings, topic: str) -> int:
+    admin = AIOKafkaAdminClient(**connection_options(kafka))
+    await admin.start()
+    try:
+        # Of all topics: some brokers make a topic that is asked for by its name.
+        topics = {one["topic"]: one["partitions"] for one in await admin.describe_topics()}
+    finally:
+        await admin.close()
+    return len(topics[topic])
 
 
 async def _has_leaders_again(kafka: KafkaSettings, topic: str) -> bool:

@@ -27,6 +27,7 @@ from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
+BACKEND = "SELECT pg_backend_pid()"
 END_ALL_OTHERS = """
 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
 WHERE usename = 'settler' AND pid <> pg_backend_pid()
@@ -118,13 +119,17 @@ class TestTransaction:
         with pytest.raises(Unavailable):
             await lose_connection()
 
-    async def test_a_connection_closed_while_idle_causes_no_error(
+    async def test_a_connection_closed_while_idle_is_replaced_without_an_error(
         self, engine: Engine, database: Database
     ) -> None:
-        await ping(engine)
+        async with reading(engine) as connection:
+            closed = await connection.scalar(BACKEND)
         end_connections(database)
 
         await ping(engine)
+
+        async with reading(engine) as connection:
+            assert await connection.scalar(BACKEND) != closed
 
     @pytest.mark.fault("P4")
     async def test_p4_a_deadlock_is_unavailable(self, engine: Engine) -> None:
@@ -318,15 +323,16 @@ class TestForbidOpenTransaction:
     async def test_a_task_started_inside_may_call_out_afterwards(self, engine: Engine) -> None:
         ended = asyncio.Event()
 
-        async def notify_meanwhile() -> None:
+        async def notify_meanwhile() -> str:
             await ended.wait()
             forbid_open_transaction("rpc")
+            return "called"
 
         async with transaction(engine):
             task = asyncio.create_task(notify_meanwhile())
         ended.set()
 
-        await task
+        assert await task == "called"
 
 
 class TestPlans:

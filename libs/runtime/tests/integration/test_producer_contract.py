@@ -147,5 +147,8 @@ async def test_refuses_to_publish_while_a_transaction_is_open(
             await subject.producer.publish([subject.message(b"b")])
 
 
-async def test_discarding_an_unused_producer_succeeds(subject: Subject) -> None:
+async def test_unused_producer_delivers_after_it_was_discarded(subject: Subject) -> None:
     await subject.producer.discard()
+
+    assert list(await subject.producer.publish([subject.message(b"a")])) == []
+    assert [one.key for one in await subject.delivered(1)] == [b"a"]

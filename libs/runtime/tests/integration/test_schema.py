@@ -9,6 +9,21 @@ from libs.runtime.tests.fakes import make_tables
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
+# Everything that roles.sql sets, but for passwords; an entry of an access list is a row.
+RIGHTS = """
+SELECT 'role', rolname, concat(rolcanlogin, rolsuper, rolcreatedb, rolcreaterole, rolinherit)
+FROM pg_roles
+UNION ALL SELECT 'member', roleid::regrole::text, member::regrole::text FROM pg_auth_members
+UNION ALL SELECT 'setting', setrole::regrole::text, setting
+FROM pg_db_role_setting, unnest(setconfig) AS setting
+UNION ALL SELECT 'database', datname, acl::text FROM pg_database, unnest(datacl) AS acl
+WHERE datname = current_database()
+UNION ALL SELECT 'owner', nspname, nspowner::regrole::text FROM pg_namespace
+UNION ALL SELECT 'schema', nspname, acl::text FROM pg_namespace, unnest(nspacl) AS acl
+UNION ALL SELECT 'default', defaclrole::regrole::text, acl::text
+FROM pg_default_acl, unnest(defaclacl) AS acl
+ORDER BY 1, 2, 3
+"""
 
 
 def connect(database: Database, role: str) -> psycopg.Connection:
@@ -22,8 +37,16 @@ def tables(database: Database) -> None:
 
 
 class TestRoles:
-    def test_may_be_applied_again(self, database: Database) -> None:
+    def test_are_unchanged_when_they_are_applied_again(self, database: Database) -> None:
+        with psycopg.connect(database.superuser_url) as connection:
+            before = connection.execute(RIGHTS).fetchall()
+
         database.apply_roles()
+
+        with psycopg.connect(database.superuser_url) as connection:
+            after = connection.execute(RIGHTS).fetchall()
+        assert ("owner", "settler", "settler") in before
+        assert after == before
 
     def test_a_service_reads_the_outbox_and_the_watermarks_of_another(
         self, database: Database

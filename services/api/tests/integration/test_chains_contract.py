@@ -210,6 +210,8 @@ class TestDepositAddresses:
         subject.make_nodes_unavailable()
 
         await subject.addresses.verify(subject.network)
+        with pytest.raises(ApiRefusal):
+            await subject.addresses.verify(replace(subject.network, name="ANOTHER"))
 
     async def test_are_refused_without_a_node(self, subject: Subject) -> None:
         assert subject.away is not None

@@ -31,7 +31,7 @@ async def publishes(world: World, address: str, *expected: tuple[str, str, str])
 
     try:
         await until(is_published)
-    except TimeoutError:
+    except AssertionError:  # shows the difference
         assert await published_states(world, address) == list(expected)
 
 

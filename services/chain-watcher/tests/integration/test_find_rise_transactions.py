@@ -49,7 +49,7 @@ async def shows(world: World, address: str, *expected: tuple[str, str | None, st
 
     try:
         await until(is_shown)
-    except TimeoutError:
+    except AssertionError:  # shows the difference
         assert await shown(world, address) == list(expected)
 
 

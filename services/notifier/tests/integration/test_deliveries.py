@@ -298,14 +298,18 @@ class TestEndpoints:
 
         endpoint = await notifier.endpoint(sink.at("/hooks", hold))
 
-        async with notifier.delivering():
+        async with notifier.delivering() as deliver:
             await notifier.consume(a_swap(app_id=endpoint.app_id))
             await sink.until(1)
             await notifier.endpoints.disable(
                 endpoint.id, reason=DisabledReason.OPERATOR, at=notifier.now
             )
             go_on.set()
-            await notifier.until("discarded")
+            (row,) = await notifier.until("discarded")
+            notifier.now += DAY
+            assert await deliver.begin_due() == 0
+
+        assert (row.attempts, len(sink.received)) == (1, 1)
 
     async def test_success_of_an_endpoint_disabled_meanwhile_is_recorded(
         self, notifier: Notifier, sink: Sink
