@@ -1,7 +1,14 @@
 """The data that partners and services read of each sandbox outcome, comparable between runs.
 
 The recording beside this file was made with the stack of v0.1.0. A change of the public interface,
-of a webhook or of a topic shows as a difference from it. To record another stack:
+of a webhook or of a topic shows as a difference from it.
+
+Answers and the last webhook of a swap are recorded with their values. Of the other webhooks only
+the names of the swap's members are recorded. The types of all their members are compared with those
+that the recorded values have. Of topics only the names are recorded: types of their members are not
+compared.
+
+To record another stack:
 
     python -m tests.e2e.recorded_swaps STACK_FILE CHECKOUT > FILE
 """
@@ -12,7 +19,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isclose
 from pathlib import Path
 from typing import Any, Final
@@ -63,6 +70,15 @@ VOLATILE: Final = frozenset(
         "valid_before",
     }
 )
+JSON_TYPES: Final = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 # Catalogue data is repeated in many answers, so its members are recorded once.
 CATALOGUE_OBJECTS: Final = ("network", "token")
 
@@ -101,6 +117,9 @@ async def _record(partner: Partner, received: Path, case: Case, played: PlayedSw
         "read": comparable(await partner.get(path)),
         "events": moves,
         "webhooks": [_webhook(each, is_last=each is webhooks[-1]) for each in webhooks],
+        "types": sorted(
+            {one for each in webhooks[:-1] for one in _types(comparable(each.payload))}
+        ),
     }
 
 
@@ -115,7 +134,7 @@ def _webhook(delivery: Delivery, *, is_last: bool) -> Mapping[str, Any]:
 
 
 async def _record_topics(description: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return for each topic the names of headers and members, with their types."""
+    """Return for each topic the names of headers and members."""
     kafka = KafkaSettings(**description["kafka"])
     consumer = AIOKafkaConsumer(**connection_options(kafka))
     await consumer.start()
@@ -163,6 +182,37 @@ def comparable(value: Any, name: str = "") -> Any:
     return value
 
 
+def recorded_types(cases: Mapping[str, Any]) -> Mapping[str, Collection[str]]:
+    """Return the JSON types that each member has in the recorded values of all cases."""
+    types: dict[str, set[str]] = {}
+    for case in cases.values():
+        webhooks = (each["body"] for each in case["webhooks"])
+        for body in (case["created"], case["read"], *webhooks):
+            if isinstance(body, Mapping):
+                for path, name in _types(body):
+                    types.setdefault(path, set()).add(name)
+    return types
+
+
+def _types(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and the JSON type of every member that is not null.
+
+    A value that differs between runs, such as a sequence number, counts as text.
+    """
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _types(member, f"{path}/{key}")
+    elif isinstance(value, list):
+        for each in value:
+            yield from _types(each, f"{path}/*")
+    if path and value is not None:
+        yield path, _json_type(value)
+
+
+def _json_type(value: Any) -> str:
+    return JSON_TYPES[type(value)]
+
+
 def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
     """Yield a line for each place where two records differ."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
@@ -175,7 +225,7 @@ def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
     elif _are_rows(before) and _are_rows(now) and len(before) == len(now):
         for number, (one, other) in enumerate(zip(before, now, strict=True)):
             yield from differences(one, other, f"{path}/{number}")
-    elif before != now and not _are_close(before, now):
+    elif (_json_type(before), before) != (_json_type(now), now) and not _are_close(before, now):
         yield f"{path}: {_difference(before, now)}"
 
 
