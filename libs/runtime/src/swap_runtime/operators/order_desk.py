@@ -261,7 +261,7 @@ def _require_named(operator: Operator) -> None:
     """
     if operator.is_shared:
         raise RequestRefused(
-            "This order needs two operators of SWAP_OPERATORS; the shared token names nobody"
+            "This order needs two operators of SWAP_OPERATORS; the shared token names no operator"
         )
 
 

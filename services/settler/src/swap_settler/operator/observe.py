@@ -169,7 +169,7 @@ def addresses_blocked(count: int, network: str | None, *, by: str, reason: str) 
 
 
 def address_blocks_lifted(count: int, network: str | None, *, by: str, reason: str) -> None:
-    log.warning("addresses let go", count=count, network=network, by=by, reason=reason)
+    log.warning("addresses unblocked", count=count, network=network, by=by, reason=reason)
 
 
 def queue(network: str, count: int, oldest: timedelta) -> None:
@@ -303,7 +303,7 @@ def round_not_ended_at_stop(network: str) -> None:
 
 
 def payout_stop_lifted(network: str, *, by: str, reason: str) -> None:
-    log.warning("payouts let go by an operator", network=network, by=by, reason=reason)
+    log.warning("payouts resumed by an operator", network=network, by=by, reason=reason)
 
 
 def network_closed(network: str, *, by: str, reason: str) -> None:

@@ -62,7 +62,7 @@ SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", [
 UNKNOWN_OPERATORS = gauge(
     "settler_unknown_operators", "Operators of contracts that are no signers", ["network"]
 )
-# Alert: any. Somebody changed a contract, or the catalogue names another.
+# Alert: any. A contract was changed, or the catalogue names another.
 CONTRACT_FINDINGS = gauge(
     "settler_contract_findings",
     "Differences between the contracts of a network and the catalogue",

@@ -136,7 +136,7 @@ class DepositWork(MatchingWork, Protocol):
     ) -> OpenedDeposits:
         """Hold the keys, and load the swaps of them and those that have the deposits.
 
-        Who creates a swap waits for who brings its deposit. A deposit's own key is among the keys:
+        The keys order the creation of a swap and its deposits. A deposit's own key is among them:
         it is not attached meanwhile.
 
         :param assets: that the deposits move. Where there are some, the inventory of them and of

@@ -123,7 +123,7 @@ class NotifierEndpoints:
         :raises Unavailable: when it is away, too slow, or makes an error.
         """
         if self._url is None:
-            raise Unavailable("notifier: nobody said where it is")
+            raise Unavailable("notifier: its address is not configured")
         forbid_open_transaction("notifier")
         data = None if body is None else orjson.dumps(dict(body))
         try:

@@ -26,7 +26,7 @@ STILL_SIGNED = (
     "Signing may go on: what had begun before the stop has not ended. Order the stop once more; "
     "when that is done, nothing is signed."
 )
-PAID_EXTERNALLY = "Paid by somebody else, and to be settled by you, with swapctl signer: "
+PAID_EXTERNALLY = "Paid from outside the service; settle it with swapctl signer: "
 UNKNOWN = "No answer came. It may have been carried out: the log says how it ended."
 
 

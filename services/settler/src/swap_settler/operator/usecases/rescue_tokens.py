@@ -272,7 +272,7 @@ def _calls(
 async def _current_balances(
     chain: ChainReader, transfers: Sequence[ReportedTransfer]
 ) -> Mapping[ReportedTransfer, str]:
-    """Ask the tokens what is there now; one that does not say is left out."""
+    """Return the present balances; a token without a valid answer is left out."""
     if not transfers:
         return {}
     calls = [Call(t.token, 0, encode_balance_of(t.to_address), VIEW_GAS) for t in transfers]
