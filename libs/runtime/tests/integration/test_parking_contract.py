@@ -41,7 +41,9 @@ class Subject:
                 async with transaction(self._engine) as connection:
                     await mark_seen(connection, "test", ids)
 
-    async def held_keys(self, keys: Sequence[bytes], *, topic: str = NOTES.name) -> frozenset[bytes]:
+    async def held_keys(
+        self, keys: Sequence[bytes], *, topic: str = NOTES.name
+    ) -> frozenset[bytes]:
         return await self.parking.held_keys(topic, keys)
 
 

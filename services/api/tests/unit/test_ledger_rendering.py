@@ -96,7 +96,7 @@ def test_entries_follow_their_time_before_their_reason() -> None:
 
 
 def reasons_of(booking: ast.Call) -> set[str]:
-    """Return the reasons that a call of the settler's `_transaction` or `_transactions` may name."""
+    """Return the reasons that a call of the ledger's `_transaction` or `_transactions` names."""
     parts = ast.walk(booking.args[0])
     constants = {str(one.value) for one in parts if isinstance(one, ast.Constant)}
     is_of_a_payment = isinstance(booking.args[0], ast.JoinedStr)

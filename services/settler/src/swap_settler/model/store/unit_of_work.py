@@ -120,7 +120,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
         return {swap.id: swap for swap in to_swaps(found)}
 
     async def lock_keys(self, keys: Collection[str]) -> None:
-        """Hold the keys until the end: who creates a swap waits for who brings its deposit."""
+        """Hold the keys until the end: they order a swap's creation and its deposits."""
         if keys:
             self._connection.post(statements.LOCK_KEYS, {"keys": sorted(keys)})
 
