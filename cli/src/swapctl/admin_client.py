@@ -8,6 +8,7 @@ from typing import Any, Final
 import httpx
 
 from swapctl.endpoints import Endpoints, ServiceName
+from swapctl.port_forwards import ForwardFailed
 
 TIMEOUT_SECONDS: Final = 10
 ORDER_TIMEOUT_SECONDS: Final = 30  # longer than a service needs to answer an order
@@ -31,6 +32,18 @@ class AwaitsApproval(RequestFailed):
             f"Not carried out yet: {proposal['why']}. Another operator must approve it by "
             f"{proposal['expires_at']}: swapctl approvals approve {proposal['id']}"
         )
+
+
+def internal_url(endpoints: Endpoints, service: ServiceName) -> str:
+    """Return the address of a service's internal port.
+
+    :raises NotConfigured: when it is not known.
+    :raises ServiceUnavailable: when the cluster's port cannot be forwarded.
+    """
+    try:
+        return endpoints.url(service)
+    except ForwardFailed as error:
+        raise ServiceUnavailable(f"{service}: {error}") from error
 
 
 class AdminClient:
@@ -78,7 +91,7 @@ class Internal(AdminClient):
     """One service's `/admin`, for an operator."""
 
     def __init__(self, endpoints: Endpoints, service: ServiceName) -> None:
-        super().__init__(service, f"{endpoints.url(service)}/admin", endpoints.token)
+        super().__init__(service, f"{internal_url(endpoints, service)}/admin", endpoints.token)
 
     def get_all(self, path: str, name: str) -> list[dict[str, Any]]:
         """Return the rows of a list, of all of its pages."""
@@ -112,7 +125,7 @@ class Management(AdminClient):
         if is_member:
             url, token = endpoints.public_url, endpoints.access_token or ""
         else:
-            url, token = f"{endpoints.url(ServiceName.API)}/admin", endpoints.token
+            url, token = f"{internal_url(endpoints, ServiceName.API)}/admin", endpoints.token
         super().__init__(ServiceName.API, url + MANAGEMENT, token)
 
     def list_all(self, path: str) -> list[dict[str, Any]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -46,8 +48,10 @@ from swapctl.endpoints import (
     ServiceName,
     find_endpoints,
 )
+from swapctl.port_forwards import PortForwards
 
 AWAITS_APPROVAL = 3
+TERMINATED = 128 + signal.SIGTERM
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -99,6 +103,13 @@ def root(
             envvar="SWAPCTL_STACK", help="A stack's description; var/stack.json if it exists."
         ),
     ] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SWAPCTL_NAMESPACE",
+            help="A namespace of kubectl's cluster, from which internal ports are forwarded.",
+        ),
+    ] = None,
     api_url: Url = None,
     quoter_url: Url = None,
     watcher_url: Url = None,
@@ -126,7 +137,16 @@ def root(
         OPERATOR_VARIABLE: operator,
         AUDITOR_VARIABLE: auditor_url,
     }
-    context.obj = find_endpoints(stack, {**overrides, **named})
+    forwards = None
+    if namespace is not None:
+        if stack is not None:
+            raise NotConfigured(
+                "--stack (SWAPCTL_STACK) and --namespace (SWAPCTL_NAMESPACE) each name "
+                "a deployment: give one of them"
+            )
+        forwards = PortForwards(namespace)
+        context.call_on_close(forwards.close)
+    context.obj = find_endpoints(stack, {**overrides, **named}, forwards)
 
 
 def main() -> None:
@@ -134,6 +154,7 @@ def main() -> None:
 
     An order that awaits a second operator is one line, with exit code 3.
     """
+    signal.signal(signal.SIGTERM, _exit)  # as other ends do, it ends what the command started
     try:
         app()
     except AwaitsApproval as error:
@@ -142,3 +163,7 @@ def main() -> None:
     except (RequestFailed, NotConfigured) as error:
         typer.echo(f"swapctl: {error}", err=True)
         sys.exit(1)
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(TERMINATED)

@@ -1,4 +1,4 @@
-"""Addresses of the services and the database: from options, the environment or a stack file."""
+"""Addresses of services and database: from options, the environment, a cluster or a file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
+
+from swapctl.port_forwards import DeploymentNotFound, ForwardFailed, PortForwards
 
 STACK_FILE: Final = Path("var/stack.json")
 
@@ -48,17 +50,27 @@ class NotConfigured(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Known addresses and tokens. Options win over the environment, and that over a stack file."""
+    """Known addresses and tokens. Options win over the environment, and that over all others.
+
+    The others are a stack file, or the forwards of a cluster.
+    """
 
     environment: Mapping[str, str]
     stack: Mapping[str, Any] = field(default_factory=dict)
+    forwards: PortForwards | None = None
 
     def url(self, service: ServiceName) -> str:
         """Return the address of a service's internal port.
 
-        :raises NotConfigured: when it is not known.
+        :raises NotConfigured: when it is not known, or the cluster does not have the service.
+        :raises ForwardFailed: when the cluster's port cannot be forwarded.
         """
         variable = URL_VARIABLES[service]
+        if self.forwards is not None and variable not in self.environment:
+            try:
+                return self.forwards.url(service.replace("_", "-"))
+            except DeploymentNotFound as error:
+                raise NotConfigured(str(error)) from error
         for row in self.stack.get("services", ()):
             if row["name"].replace("-", "_") == service and variable not in self.environment:
                 return str(row["internal_url"])
@@ -66,10 +78,13 @@ class Endpoints:
         return url.rstrip("/")
 
     def has_url(self, service: ServiceName) -> bool:
+        """Return whether the service is there; its port may fail to be forwarded."""
         try:
             return bool(self.url(service))
         except NotConfigured:
             return False
+        except ForwardFailed:
+            return True
 
     @property
     def token(self) -> str:
@@ -121,10 +136,15 @@ class Endpoints:
         return value
 
 
-def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> Endpoints:
+def find_endpoints(
+    stack: Path | None,
+    overrides: Mapping[str, str | None],
+    forwards: PortForwards | None = None,
+) -> Endpoints:
     """Collect addresses and tokens; a stack file at the default path is read if it exists.
 
     :param overrides: options of the command line, by the variable that each replaces.
+    :param forwards: of a cluster. Then no stack file is read: its tokens are of another deployment.
     :raises NotConfigured: when a named file cannot be read, or a value is given twice.
     """
     options = {name: value for name, value in overrides.items() if value}
@@ -133,6 +153,8 @@ def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> E
         if OPERATOR_VARIABLE in options:
             raise NotConfigured("--token and --operator each name an operator: give one of them")
         environment.pop(OPERATOR_VARIABLE, None)  # an option wins over the environment
+    if forwards is not None:
+        return Endpoints(environment, forwards=forwards)
     if stack is None and not STACK_FILE.exists():
         return Endpoints(environment)
     path = stack or STACK_FILE

@@ -17,7 +17,7 @@ import httpx
 import typer
 
 from swapctl import checkup, state_checks
-from swapctl.admin_client import RequestFailed
+from swapctl.admin_client import RequestFailed, internal_url
 from swapctl.auditor import open_auditor
 from swapctl.builds import read_build
 from swapctl.checkup import Finding, Level
@@ -133,7 +133,7 @@ def _endpoint(known: Endpoints, part: str, variable: str, section: str, member: 
 
 
 def _service(known: Endpoints, name: ServiceName, builds: dict[str, str]) -> Iterator[Finding]:
-    url = known.url(name)
+    url = internal_url(known, name)
     readiness = _readiness(url)
     yield checkup.check_service(name, readiness)
     if readiness is None:

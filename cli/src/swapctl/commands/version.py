@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import typer
 
-from swapctl.admin_client import RequestFailed
+from swapctl.admin_client import RequestFailed, internal_url
 from swapctl.builds import read_build
 from swapctl.context import get_endpoints, known_services
 from swapctl.endpoints import NotConfigured, ServiceName
@@ -35,7 +35,7 @@ def _rows(context: typer.Context, failures: list[RequestFailed]) -> Iterator[dic
     for service in known_services(context, tuple(ServiceName)):
         row: dict[str, Any] = {"service": service.value, "version": None, "revision": None}
         try:
-            build = read_build(get_endpoints(context).url(service))
+            build = read_build(internal_url(get_endpoints(context), service))
         except RequestFailed as error:
             failures.append(error)
         else:
