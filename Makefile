@@ -69,6 +69,9 @@ cluster-demo: install  ## The same, build the image, deploy overlays/dev, send a
 cluster-down: install-python  ## End it and remove its data; binaries and images stay
 	@$(CLUSTER) down
 
+compose-images: install  ## Where there is no registry: make the images of docker-compose.yml from packages (root, Docker)
+	@$(CLUSTER) compose-images
+
 ##@ Test
 # Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
 STAGES := check lint-openapi test-evm test-unit test-integration test-e2e test-faults
@@ -260,4 +263,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-slow test-slow-e2e test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down compose-images test test-all test-unit test-integration test-e2e test-slow test-slow-e2e test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

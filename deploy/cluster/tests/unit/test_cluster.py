@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -10,12 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 from swap_cluster import binaries, machine
-from swap_cluster.images import PAUSE, write_image
+from swap_cluster.images import OF_COMPOSE, OWN, PAUSE, write_image
 from swap_cluster.settings import HOST, SERVICES, SOURCE, render_template
 from swap_cluster.webhooks import HOOK, RECEIVED, SECRET_FILE
 from swap_k8s import receiver
 
 from deploy.k8s.tests.rendered import RenderedOverlay
+from swap_stack.places import ROOT
 
 
 def test_missing_root_rights_are_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +69,30 @@ def test_an_image_of_one_program_is_a_docker_archive(tmp_path: Path) -> None:
         [image] = json.load(manifest)
         assert image["RepoTags"] == [PAUSE]
         assert {image["Config"], *image["Layers"]} <= set(files.getnames())
+
+
+def test_the_images_of_compose_are_those_of_its_file() -> None:
+    composed = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"].values()
+    named = {one["image"] for one in composed if "observability" not in one.get("profiles", ())}
+    own = re.compile(r"^\$\{\w+:-(.+)\}$")
+
+    assert {own.sub(r"\1", name) for name in named} == set(OF_COMPOSE)
+
+
+@pytest.mark.parametrize("name", [name for name in OF_COMPOSE if name not in OWN])
+def test_every_stand_in_has_its_file(name: str) -> None:
+    kind = name.partition(":")[0].rpartition("/")[2]
+
+    assert (SOURCE / f"stand_ins/{kind}.Dockerfile").is_file()
+
+
+def test_missing_packages_of_docker_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(machine.shutil, "which", lambda _: None)
+
+    assert machine.docker_unavailable_reason() == (
+        "Compose needs these packages: apt-get install docker.io caddy"
+    )
 
 
 def test_dashboard_settings_have_the_address_of_its_service() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,21 @@ def test_the_sandbox_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_spec(module) is not None
     assert {str(place.parent) for place in places} == mounted
     assert set(settings.nodes) == set(NODE_URLS)
+
+
+def test_each_container_of_the_proxys_network_has_an_address_of_its_own() -> None:
+    """Without one, a container that starts earlier gets that of another."""
+    [pool] = COMPOSE["networks"]["edge"]["ipam"]["config"]
+    stated = {
+        name: one["networks"]["edge"]["ipv4_address"]
+        for name, one in COMPOSE["services"].items()
+        if "edge" in one.get("networks", ())
+    }
+    addresses = [ip_address(one) for one in interpolated(stated, {}).values()]
+
+    assert set(stated) == {"api", "proxy"}
+    assert len(set(addresses)) == len(addresses)
+    assert all(one in ip_network(interpolated(pool, {})["subnet"]) for one in addresses)
 
 
 def test_everything_that_is_waited_for_is_there() -> None:
