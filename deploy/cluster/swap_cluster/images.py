@@ -111,7 +111,7 @@ async def load_compose_images(report: Report) -> None:
     await run_to_end(["docker", "version"])  # a build takes minutes: fail before it
     await _make_base(report)
     for name in OF_COMPOSE:
-        with report.timed(f"image {name}"):
+        with report.time_step(f"image {name}"):
             await _build(name)
             await _load_into_docker(name)
 
