@@ -1,4 +1,4 @@
-"""Fail on an avoided word or a bare participle in a name, a gap of the glossary, a long sentence."""
+"""Fail on an avoided or a participle name, a gap of the glossary, and a long sentence."""
 
 from __future__ import annotations
 

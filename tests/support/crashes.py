@@ -31,7 +31,7 @@ def killed_before(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> 
 
     def call(*_: object, **__: object) -> NoReturn:
         monkeypatch.undo()
-        raise Killed(name)
+        raise ProcessKilled(name)
 
     monkeypatch.setattr(owner, name, call)
 

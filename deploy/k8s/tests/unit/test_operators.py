@@ -114,16 +114,21 @@ def test_gateway_routes_to_services_and_policies_admit_it(
 
 
 @pytest.mark.parametrize("name", ["api", "dashboard"])
-def test_the_gateway_ends_no_exchange_before_its_service(operator_overlay: RenderedOverlay, name: str) -> None:
+def test_the_gateway_ends_no_exchange_before_its_service(
+    operator_overlay: RenderedOverlay, name: str
+) -> None:
     limits = [
-        rule["timeouts"]["request"] for rule in operator_overlay.get("HTTPRoute", name)["spec"]["rules"]
+        rule["timeouts"]["request"]
+        for rule in operator_overlay.get("HTTPRoute", name)["spec"]["rules"]
     ]
 
     assert min(int(each.removesuffix("s")) for each in limits) > EXCHANGE_SECONDS_MAX
     assert OPEN_FOR.total_seconds() < EXCHANGE_SECONDS_MAX  # of an event stream
 
 
-def test_dashboard_settings_have_the_address_of_its_route(operator_overlay: RenderedOverlay) -> None:
+def test_dashboard_settings_have_the_address_of_its_route(
+    operator_overlay: RenderedOverlay,
+) -> None:
     settings = operator_overlay.get("ConfigMap", "dashboard-settings")["data"]
     [host] = operator_overlay.get("HTTPRoute", "dashboard")["spec"]["hostnames"]
     [of_the_api] = operator_overlay.get("HTTPRoute", "api")["spec"]["hostnames"]
