@@ -94,7 +94,7 @@ def test_only_the_port_that_a_command_asks_is_forwarded(port: Port, kubectl: Kub
     result = run("stuck", "--json")
 
     assert result.exit_code == 0, result.output
-    assert [asked[3] for asked in port.requests] == ["Bearer a-token"]
+    assert [request[3] for request in port.requests] == ["Bearer a-token"]
     [call] = kubectl.calls
     assert call["arguments"][:5] == [
         *("--namespace", "swap", "port-forward", "deployment/settler", ":8081")
