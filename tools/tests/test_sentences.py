@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools.check_words import SENTENCE_WORDS_MAX, blocks, long_sentences, wordy
+from tools.check_words import SENTENCE_WORDS_MAX, blocks, long_sentences, wordy_pages
 
 LONGEST = "word " * SENTENCE_WORDS_MAX
 
@@ -78,6 +78,6 @@ def test_finding_names_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"Short.\n\n{LONGEST}more.\n")
 
-    [finding] = wordy([page])
+    [finding] = wordy_pages([page])
 
     assert finding.startswith(f"{page}: more than {SENTENCE_WORDS_MAX} words in a sentence: word ")

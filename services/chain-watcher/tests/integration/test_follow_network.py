@@ -381,3 +381,5 @@ async def test_cancellation_while_a_stream_ends_is_no_other_error(world: World) 
     async with world.follow(SlowToEnd(world.chain)):
         world.hinted.set()
         await is_ending.wait()
+
+    assert is_ending.is_set()  # the end of `follow` raised nothing

@@ -21,7 +21,7 @@ from swap_dashboard.http.bench import (
 )
 from swap_dashboard.ports import ApiRefused, BenchOutcome, BenchRefused, BenchUnavailable
 from swap_dashboard.usecases.join_bench import JoinBench
-from tests.support.serving import get, post, served
+from tests.support.serving import get, post, serve
 
 APP = {"id": "a", "name": "web"}
 BENCH = "/bench/apps/a"
@@ -56,7 +56,7 @@ class Joining:
             post(BENCH, self.add),
             post(API + "/{path:path}", self.post),
         ]
-        async with served(Starlette(routes=routes)) as url:
+        async with serve(Starlette(routes=routes)) as url:
             api, bench = HttpApi(url, answer_seconds=5, streams_max=1), HttpBench(url)
             try:
                 await JoinBench(bench)(api.as_member("token"), APP, lifetime_seconds=45)

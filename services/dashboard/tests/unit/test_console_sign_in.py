@@ -16,7 +16,7 @@ from swap_dashboard.console.domain.attempts import FREE_FAILURES
 from swap_dashboard.console.domain.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.ports import ServiceUnavailable
 from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
-from tests.support.serving import get, served
+from tests.support.serving import get, serve
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 FROM = {"browser": "a browser", "address": "203.0.113.7"}
@@ -44,7 +44,7 @@ def identities() -> Identities:
 @pytest.fixture
 async def sign_in(identities: Identities) -> AsyncIterator[SignIn]:
     hour = timedelta(hours=1)
-    async with served(Starlette(routes=[get("/admin/identity", identities.answer)])) as url:
+    async with serve(Starlette(routes=[get("/admin/identity", identities.answer)])) as url:
         urls = dict.fromkeys(IDENTITY_SERVICES, url)
         services = HttpServices(urls, answer_seconds=5, order_seconds=5)
         yield SignIn(

@@ -67,7 +67,7 @@ def a_dashboard(section: Mock) -> ASGIApp:
 
 
 def a_console(section: Mock) -> ASGIApp:
-    errors = Mock(unexpected=AsyncMock(return_value=Response(status_code=500)))
+    errors = Mock(answer_failure=AsyncMock(return_value=Response(status_code=500)))
     return console_site.build_site([section], errors, is_https=False)
 
 

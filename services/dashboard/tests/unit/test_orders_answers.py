@@ -20,7 +20,7 @@ from swap_dashboard.console.domain.sessions import (
 )
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.console.usecases.send_order import PAID_EXTERNALLY, STILL_SIGNED, SendOrder
-from tests.support.serving import post, served
+from tests.support.serving import post, serve
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ async def test_order_that_needs_a_follow_up_is_not_shown_as_done(
     async def execute(_: Request) -> JSONResponse:
         return JSONResponse(answer)
 
-    async with served(Starlette(routes=[post("/admin/payouts/stop", execute)])) as url:
+    async with serve(Starlette(routes=[post("/admin/payouts/stop", execute)])) as url:
         services = HttpServices({ServiceName.SETTLER: url}, answer_seconds=5, order_seconds=5)
         await SendOrder(clock=lambda: NOW)(session, order, services.as_operator("token"))
         await services.close()

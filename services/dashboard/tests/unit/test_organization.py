@@ -15,7 +15,7 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.visitors import Member, Visitors
-from tests.support.serving import post, served
+from tests.support.serving import post, serve
 
 APP = "00000000-0000-0000-0000-000000000001"
 
@@ -45,7 +45,7 @@ async def test_renaming_an_app_sends_its_name_alone() -> None:
         public_url="",
     )
 
-    async with served(Starlette(routes=[post("/{path:path}", orders.answer)])) as url:
+    async with serve(Starlette(routes=[post("/{path:path}", orders.answer)])) as url:
         api = HttpApi(url, answer_seconds=5, streams_max=1)
         apps = [{"id": APP, "name": "web", "swap_lifetime_seconds": 900}]
         orders.member = Member(cast(Any, None), api.as_member("token"), {"role": "owner"}, apps)

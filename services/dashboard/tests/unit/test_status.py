@@ -24,7 +24,7 @@ from swap_dashboard.domain.status import (
 )
 from swap_dashboard.ports import Clock
 from swap_dashboard.usecases.record_status import ReadStatus
-from tests.support.serving import get, served
+from tests.support.serving import get, serve
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -105,7 +105,7 @@ class StatusRoute:
 
 @asynccontextmanager
 async def reading(route: StatusRoute, clock: Clock) -> AsyncIterator[ReadStatus]:
-    async with served(Starlette(routes=[get(PATH, route.answer)])) as url:
+    async with serve(Starlette(routes=[get(PATH, route.answer)])) as url:
         api = HttpStatusApi(url, answer_seconds=5)
         yield ReadStatus(api, clock=clock)
         await api.close()

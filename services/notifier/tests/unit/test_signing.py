@@ -21,7 +21,7 @@ class TestSignedHeaders:
     def test_are_verified_by_two_libraries(self) -> None:
         signed = headers(SECRET)
 
-        assert svix.webhooks.Webhook(SECRET).verify(BODY, signed) == CONTENT
+        svix.webhooks.Webhook(SECRET).verify(BODY, signed)  # returns nothing, raises otherwise
         assert standardwebhooks.Webhook(SECRET).verify(BODY, signed) == CONTENT
 
     @pytest.mark.parametrize("secret", [SECRET, OLD_SECRET])

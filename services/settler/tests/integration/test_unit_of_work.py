@@ -203,8 +203,11 @@ class TestUnitOfWork:
         assert {id: plain(one) for id, one in opened.swaps.items()} == {swap.id: plain(swap)}
         assert opened.waiting == {waiting.id: waiting, unmatched.id: unmatched}
 
+    @pytest.mark.connected
     @pytest.mark.breaks_invariants("I-22")
-    async def test_opens_what_it_holds_already(self, unit_of_work: UnitOfWork) -> None:
+    async def test_opens_what_it_holds_already(self, engine: Engine) -> None:
+        """Of Postgres alone: use cases that run on the fake hold no keys."""
+        unit_of_work = PostgresUnitOfWork(engine, consumer="settler")
         swap = a_swap(7)
         async with unit_of_work() as work:
             await work.flush([begin(swap)], [])

@@ -29,7 +29,7 @@ _GAS_OF_A_CALL: Final = 21_000
 _GAS_OF_A_LOG: Final = 30_000
 
 
-class FakeCallReverted(Exception):
+class ExecutionReverted(Exception):
     """A contract of the fake chain reverted."""
 
     def __init__(self, data: bytes = b"") -> None:
@@ -100,7 +100,7 @@ class World:
     def move(self, token: str, from_address: str, to_address: str, base_units: int) -> None:
         held = self.balances.get((from_address, token), 0)
         if held < base_units or to_address in self.refusing:
-            raise FakeCallReverted()
+            raise ExecutionReverted()
         self.balances[from_address, token] = held - base_units
         self.balances[to_address, token] = self.balances.get((to_address, token), 0) + base_units
 
@@ -122,7 +122,7 @@ def execute(contracts: Contracts, world: World, sender: str, call: Call) -> Exec
     run = _Run(contracts, world.copy(), sender)
     try:
         returned = run.call(call)
-    except FakeCallReverted as revert:
+    except ExecutionReverted as revert:
         return ExecutionResult(succeeded=False, data=revert.data, logs=(), world=world)
     return ExecutionResult(succeeded=True, data=returned, logs=tuple(run.logs), world=run.world)
 
@@ -168,7 +168,7 @@ class _Run:
         elif function == codec.DECIMALS:
             return codec.uint_word(self._contracts.decimals[token])
         elif function != codec.APPROVE:  # allowances are not kept: every pull is allowed
-            raise FakeCallReverted()
+            raise ExecutionReverted()
         return codec.uint_word(1)
 
     def _move_token(self, token: str, from_address: str, to_address: str, amount: int) -> None:
@@ -190,7 +190,7 @@ class _Run:
             self._check_deposit(receiver, amount)
             self._move_token(token, self._sender, receiver, amount)
         else:
-            raise FakeCallReverted()
+            raise ExecutionReverted()
         addresses = map(codec.address_topic, (token, receiver))
         topics = (codec.DEPOSITED, "0x" + words[0].hex(), *addresses)
         self._emit(self._contracts.depository, topics, codec.uint_word(amount))
@@ -200,13 +200,13 @@ class _Run:
         """Deposit for who signed: all entry points begin with the same deposit."""
         key, token, receiver, signer = words[0], *map(_address, words[1:4])
         if self._sender not in self.world.operators:
-            raise FakeCallReverted(NOT_OPERATOR + codec.address_word(self._sender))
+            raise ExecutionReverted(NOT_OPERATOR + codec.address_word(self._sender))
         if self.world.is_paused:
-            raise FakeCallReverted(ENFORCED_PAUSE)
+            raise ExecutionReverted(ENFORCED_PAUSE)
         if signer in self.world.outdated:
-            raise FakeCallReverted(PERMIT_NOT_USED)
+            raise ExecutionReverted(PERMIT_NOT_USED)
         if signer in self.world.invalid_signers or key in self.world.relayed:
-            raise FakeCallReverted()
+            raise ExecutionReverted()
         self.world.relayed.add(key)
         amount = _uint(words[4])
         self._move_token(token, signer, self._contracts.paymaster or "", amount)
@@ -218,9 +218,9 @@ class _Run:
 
     def _check_deposit(self, receiver: str, amount: int) -> None:
         if receiver != self._contracts.treasury:
-            raise FakeCallReverted(NOT_WHITELISTED)
+            raise ExecutionReverted(NOT_WHITELISTED)
         if amount == 0:
-            raise FakeCallReverted(ZERO_AMOUNT)
+            raise ExecutionReverted(ZERO_AMOUNT)
 
     def _treasury(self, call: Call, function: bytes, words: Sequence[bytes]) -> bytes:
         views: Mapping[bytes, Callable[[], bool]] = {
@@ -242,12 +242,12 @@ class _Run:
             self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
             self._receive_native(self._sender, call.value, call.data)
         else:
-            raise FakeCallReverted()
+            raise ExecutionReverted()
         return b""
 
     def _withdraw(self, token: str, to_address: str, amount: int) -> None:
         if self._sender not in self.world.owners:
-            raise FakeCallReverted()
+            raise ExecutionReverted()
         treasury = self._contracts.treasury
         topics = (codec.WITHDRAWN, *map(codec.address_topic, (token, to_address)))
         self._emit(treasury, topics, codec.uint_word(amount))
@@ -263,7 +263,7 @@ class _Run:
             return
         treasury = self._contracts.treasury
         if address in self.world.refusing:
-            raise FakeCallReverted(SWEEP_FAILED + salt + codec.address_word(token) + bytes(32))
+            raise ExecutionReverted(SWEEP_FAILED + salt + codec.address_word(token) + bytes(32))
         if token == ZERO_ADDRESS:
             self.world.move(token, address, treasury, amount)
             self._receive_native(address, amount, b"")
@@ -281,12 +281,12 @@ class _Run:
 
     def _pay(self, payments: Sequence[Payment]) -> None:
         if self._sender not in self.world.operators:
-            raise FakeCallReverted(NOT_OPERATOR + codec.address_word(self._sender))
+            raise ExecutionReverted(NOT_OPERATOR + codec.address_word(self._sender))
         if self.world.is_paused:
-            raise FakeCallReverted(ENFORCED_PAUSE)
+            raise ExecutionReverted(ENFORCED_PAUSE)
         for payment in payments:
             if payment.intent_id in self.world.paid:
-                raise FakeCallReverted(ALREADY_PAID + codec.uint_word(payment.intent_id))
+                raise ExecutionReverted(ALREADY_PAID + codec.uint_word(payment.intent_id))
             self.world.paid.add(payment.intent_id)
         for token in {payment.token for payment in payments}:
             self._charge(token, sum(p.base_units for p in payments if p.token == token))
@@ -297,7 +297,7 @@ class _Run:
         capacity, available = self.world.outflows.get(token, (UNLIMITED, UNLIMITED))
         if outflow > available:
             words = (codec.address_word(token), *map(codec.uint_word, (outflow, available)))
-            raise FakeCallReverted(OUTFLOW_EXCEEDED + b"".join(words))
+            raise ExecutionReverted(OUTFLOW_EXCEEDED + b"".join(words))
         if capacity != UNLIMITED:
             self.world.outflows[token] = capacity, available - outflow
 
@@ -315,8 +315,8 @@ class _Run:
                 self.world.move(ZERO_ADDRESS, treasury, payment.to_address, payment.base_units)
             else:
                 self._move_token(payment.token, treasury, payment.to_address, payment.base_units)
-        except FakeCallReverted:
-            raise FakeCallReverted(PAYMENT_FAILED + payment.words()) from None
+        except ExecutionReverted:
+            raise ExecutionReverted(PAYMENT_FAILED + payment.words()) from None
 
     def _emit(self, address: str, topics: tuple[str, ...], data: bytes) -> None:
         self.logs.append(EmittedLog(address.lower(), topics, "0x" + data.hex()))
