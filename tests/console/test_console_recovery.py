@@ -43,7 +43,7 @@ async def test_number_of_held_payments_links_to_their_swaps(
     reads = [
         *reads_of(world),
         AdminRoute("GET", "/recovery", admin.show),
-        AdminRoute("GET", "/recovery/held", admin.held),
+        AdminRoute("GET", "/recovery/held", admin.list_held),
     ]
     async with only_settler(world.engine, database, reads=reads, orders=()) as services:
         console = Console(services, public_url=ADDRESS)

@@ -29,7 +29,8 @@ pytestmark = pytest.mark.connected
 
 def client(world: World) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
     admin = CapAdmin(keeping(world), weighing(world.engine, world.catalogue))
-    return client_of(get("/admin/caps", admin.list_all), get("/admin/caps/{id}/spent", admin.spent))
+    spent = get("/admin/caps/{id}/spent", admin.list_spent)
+    return client_of(get("/admin/caps", admin.list_all), spent)
 
 
 async def spent_payments(world: World) -> list[dict[str, Any]]:

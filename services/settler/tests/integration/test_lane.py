@@ -35,6 +35,7 @@ from swap_settler.paying.usecases.slot_transactions import SlotTransactions
 from tests.support.crashes import ProcessKilled, killed_at, killed_before
 
 pytestmark = pytest.mark.connected
+COMMITTED = "changes_committed"
 
 
 @pytest.fixture
@@ -80,20 +81,16 @@ class TestACrash:
         assert await world.intent_states() == ["broadcast"] * 3
 
     @pytest.mark.parametrize(
-        ("owner", "function"),
-        [
-            (observe_changes, "changes_committed"),
-            (PostgresLaneStore, "due"),
-            (SlotTransactions, "sign"),
-        ],
-        ids=["after-the-commit", "before-it-is-read", "before-it-is-signed"],
+        "point",
+        [(PostgresLaneStore, "due"), (SlotTransactions, "sign"), (observe_changes, COMMITTED)],
+        ids=["before-it-is-read", "before-it-is-signed", "after-the-commit"],
     )
     @pytest.mark.fault("S1")
     async def test_before_any_slot_leaves_the_intent_to_the_next_lane_s1(
-        self, world: World, monkeypatch: pytest.MonkeyPatch, owner: object, function: str
+        self, world: World, monkeypatch: pytest.MonkeyPatch, point: tuple[object, str]
     ) -> None:
-        await world.requested(1)
-        killed_before(monkeypatch, owner, function)
+        await world.request_swap(1)
+        killed_before(monkeypatch, *point)
 
         async def pay() -> None:
             await world.settle(a_funding(10**24), a_deposit(1))

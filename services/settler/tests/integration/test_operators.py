@@ -44,7 +44,7 @@ def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]
         get("/admin/deposits/{id}", admin.deposit),
         get("/admin/claimable", admin.claimable),
         get("/admin/claimable/{id}", admin.one_claimable),
-        get("/admin/stuck", admin.stuck),
+        get("/admin/stuck", admin.list_stuck),
     )
 
 
