@@ -6,3 +6,4 @@ ENV PATH=/opt/valkey:$PATH
 WORKDIR /data
 USER 999:999
 ENTRYPOINT ["/entrypoint.sh"]
+CMD ["valkey-server"]
