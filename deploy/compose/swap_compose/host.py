@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def prepare_host_files() -> None:
 
 
 async def keep_stack_file(ports: HostPorts) -> None:
-    """Write var/stack.json once everything is ready; remove it when stopped.
+    """Write var/stack.json once everything is ready, and keep it until stopped.
 
     :raises StackError: when something is not ready in time.
     """
@@ -84,12 +85,25 @@ async def keep_stack_file(ports: HostPorts) -> None:
         await _wait_until_ready(service)
     # Here the gateway has another name than for whoever reads the file.
     await wait_until_quoted({**description, "gateway": {"url": GATEWAY_URL}})
-    write_json(STACK_FILE, description)
-    _give_to_checkout_owner(STACK_FILE)
+    STACK_FILE.unlink(missing_ok=True)  # what an earlier process left may be out of date
     try:
-        await stopped.wait()
+        await keep_written(description, stopped)
     finally:
         STACK_FILE.unlink(missing_ok=True)
+
+
+async def keep_written(description: Mapping[str, Any], stopped: asyncio.Event) -> None:
+    """Write the file whenever it is missing, until stopped.
+
+    A second `up` leaves this container running, but its `host-files` job removes the file.
+    """
+    while not stopped.is_set():
+        if not STACK_FILE.exists():
+            write_json(STACK_FILE, description)
+            _give_to_checkout_owner(STACK_FILE)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS):
+                await stopped.wait()
 
 
 def describe(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 from pathlib import Path
 
@@ -19,9 +20,12 @@ from swap_stack.app import environment_of
 from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
 from swap_stack.keys import LOGIN_ROLES, Secrets, load_or_make
+from swap_stack.options import Options
 from swap_stack.places import Places
-from swap_stack.up import find_described
+from swap_stack.report import Report
+from swap_stack.up import find_described, up
 from swapctl.endpoints import ServiceName, find_endpoints
+from tests.support.waiting import until_true_here
 
 ROOT = Path(__file__).parents[4]
 ADDED = {"containers", "services"}  # the embedded stack adds its services later
@@ -109,17 +113,46 @@ def test_a_stack_of_this_machine_that_has_ended_is_not_found(tmp_path: Path) -> 
     assert find_described(places) is None
 
 
-class TestPrepareHostFiles:
-    @pytest.fixture(autouse=True)
-    def var(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        (tmp_path / "checkout").touch()
-        monkeypatch.setattr(host, "CHECKOUT", tmp_path / "checkout")
-        monkeypatch.setattr(host, "HOST", tmp_path)
-        monkeypatch.setattr(host, "STACK_FILE", tmp_path / "stack.json")
-        monkeypatch.setattr(host, "WEBHOOKS", tmp_path / "webhooks")
-        monkeypatch.setattr("os.chown", lambda *_: None)
-        return tmp_path
+@pytest.fixture
+def var(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "checkout").touch()
+    monkeypatch.setattr(host, "CHECKOUT", tmp_path / "checkout")
+    monkeypatch.setattr(host, "HOST", tmp_path)
+    monkeypatch.setattr(host, "STACK_FILE", tmp_path / "stack.json")
+    monkeypatch.setattr(host, "WEBHOOKS", tmp_path / "webhooks")
+    monkeypatch.setattr("os.chown", lambda *_: None)
+    return tmp_path
 
+
+async def test_the_file_is_written_again_after_a_second_up_removed_it(var: Path) -> None:
+    stopped = asyncio.Event()
+    keeping = asyncio.create_task(host.keep_written({"containers": True}, stopped))
+    file = var / "stack.json"
+
+    await until_true_here(file.exists)
+    host.prepare_host_files()
+    assert not file.exists()
+    await until_true_here(file.exists)
+
+    stopped.set()
+    await keeping
+    assert read_json(file) == {"containers": True}
+
+
+async def test_a_stack_of_this_machine_does_not_replace_the_file_of_containers(
+    tmp_path: Path,
+) -> None:
+    places = Places(tmp_path)
+    description = {"version": 1, "containers": True}
+    write_json(places.stack_file, description)
+
+    with pytest.raises(StackError, match="docker compose down"):
+        await up(places, Options(fresh=True), Report())
+
+    assert read_json(places.stack_file) == description
+
+
+class TestPrepareHostFiles:
     def test_takes_away_what_an_earlier_stack_of_containers_left(self, var: Path) -> None:
         write_json(var / "stack.json", {"containers": True})
 

@@ -24,6 +24,7 @@ async def up(places: Places, options: Options, report: Report) -> Mapping[str, A
     :raises StackError: when something cannot be started; nothing is left running then.
     """
     with only_one(places):
+        refuse_containers(places)
         if options.fresh:
             await wipe(places, report)
         running = find_running(places)
@@ -55,6 +56,19 @@ def only_one(places: Places) -> Iterator[None]:
             where = places.display_path(places.var)
             raise StackError(f"Another `make up` is starting the stack in {where}.") from None
         yield
+
+
+def refuse_containers(places: Places) -> None:
+    """
+    :raises StackError: when a stack in containers is described: its file would be lost.
+    """
+    stack: Mapping[str, Any] | None = read_json(places.stack_file)
+    if stack and stack.get("containers"):
+        where = places.display_path(places.stack_file)
+        raise StackError(
+            f"{where} describes a stack in containers: `docker compose down` first. "
+            "If that stack has ended, remove the file."
+        )
 
 
 def find_running(places: Places) -> Mapping[str, Any] | None:
