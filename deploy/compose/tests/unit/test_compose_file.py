@@ -279,6 +279,15 @@ def test_ports_are_the_same_for_the_jobs_and_for_docker() -> None:
     assert ports.services.internal_url("chain_watcher").endswith(defaults["PORT_CHAIN_WATCHER"])
 
 
+def test_the_readme_lists_every_port_with_its_default() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    readme = (ROOT / "deploy/compose/README.md").read_text()
+
+    listed = re.findall(r"`(PORT_\w+)` \| (\d+)", readme)
+
+    assert sorted(listed) == sorted(set(re.findall(r"\$\{(PORT_\w+):-(\d+)\}", text)))
+
+
 def test_the_images_have_a_numeric_user_other_than_root() -> None:
     """`runAsNonRoot` refuses a name, because the user id is unknown outside of the image."""
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
