@@ -1,11 +1,16 @@
-"""Fail on an avoided or a participle name, a gap of the glossary, and a long sentence."""
+"""Fail on an avoided or a participle name, a gap of the glossary, and a long sentence.
+
+Sentences are those of pages, docstrings and comments.
+"""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,8 +47,6 @@ PARTICIPLE_NAMES: Final[Mapping[str, str]] = {
 }
 GENERATED: Final = "sdk"  # its classes have the names of the public schemas
 SENTENCE_WORDS_MAX: Final = 25
-# Pages with longer sentences that are not mended yet.
-WORDY_PAGES: Final = ("deploy/compose/README.md", "docs/glossary.md", "docs/own-plumbing.md")
 NO_PROSE: Final = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.MULTILINE | re.DOTALL)
 ITEM: Final = re.compile(r" *(?:[-*+]|\d+\.) +")
 # Inline code, an image, a link and an address are one word each.
@@ -52,6 +55,9 @@ ONE_WORD: Final = re.compile(
 )
 LIST_OF_NAMES: Final = re.compile(r"code(?:,?(?: and| or)? code)+")  # one word, too
 TAG: Final = re.compile(r"</?[a-z][^>]*>")
+FIELD: Final = re.compile(r":(?:param|raises?|returns?|yields?)\b[^:]*:")
+ROW: Final = re.compile(r"(?<=\S) {2,}(?=\S)")  # cells of a table in a docstring
+ITEM_INDENT: Final = 4  # the text of an item or a field is indented by no more
 CELL_END: Final = re.compile(r"(?<!\\)\|")
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])[)\"'*_]*\s+")
 
@@ -257,11 +263,67 @@ def long_sentences(page: str) -> Iterator[str]:
                 yield " ".join(words)
 
 
-def wordy_pages(pages: Sequence[Path]) -> list[str]:
+def prose(source: str) -> str:
+    """Return each docstring and each group of comments as one part, with empty lines between."""
+    return "\n\n".join([*map(_without_examples, _docstrings(source)), *_comments(source)])
+
+
+def _docstrings(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first, *rest = (ast.get_docstring(node, clean=False) or "").split("\n")
+            margin = node.body[0].col_offset if rest else 0  # that of the quotation marks
+            yield "\n".join([first, *(line[margin:] for line in rest)])
+
+
+def _without_examples(docstring: str) -> str:
+    """Leave out blocks that are indented after an empty line or `::`, and let fields start anew."""
+    lines: list[str] = []
+    margin, may_start, is_example = 0, False, False
+    for line in docstring.splitlines():
+        text = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if not text:
+            lines.append("")
+            may_start = True
+            continue
+        is_example = indent > margin and (is_example or may_start)
+        may_start = text.endswith("::")
+        if is_example:
+            continue
+        if FIELD.match(text) or ITEM.match(text) or ROW.search(text):
+            margin = indent + ITEM_INDENT
+            lines.append("")
+        elif indent == 0:
+            margin = 0
+        lines += ROW.sub("\n\n", FIELD.sub("field", text, count=1)).splitlines()
+    return "\n".join(lines)
+
+
+def _comments(source: str) -> Iterator[str]:
+    """Return the comments; one on a line of its own continues the one above it."""
+    group: list[str] = []
+    end = (0, 0)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        row, column = token.start
+        is_own_line = not token.line[:column].strip()
+        if not (is_own_line and end == (row - 1, column)):
+            yield "\n".join(group)
+            group = []
+        group.append(token.string.lstrip("#! "))
+        end = (row, column)
+    yield "\n".join(group)
+
+
+def wordy(files: Sequence[Path]) -> list[str]:
     return [
-        f"{page}: more than {SENTENCE_WORDS_MAX} words in a sentence: {sentence}"
-        for page in pages
-        for sentence in long_sentences(page.read_text())
+        f"{path}: more than {SENTENCE_WORDS_MAX} words in a sentence: {sentence}"
+        for path in files
+        for sentence in long_sentences(
+            prose(path.read_text()) if path.suffix == ".py" else path.read_text()
+        )
     ]
 
 
@@ -283,11 +345,11 @@ def main() -> int:
         for entry in avoided_names(paths, glossary.avoided)
         if entry.rpartition(" ")[2] not in glossary.public
     }
-    pages = [page for page in tracked_files("*.md") if str(page) not in WORDY_PAGES]
+    pages = tracked_files("*.md")
     problems = [
         *faults(glossary, found, paths),
         *participle_faults(paths),
-        *wordy_pages(pages),
+        *wordy([*pages, *(path for path in paths if path.parts[0] != GENERATED)]),
         *([] if paths and pages else ["no file to check"]),
     ]
     print(*problems, sep="\n", end="\n" if problems else "")

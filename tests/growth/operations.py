@@ -1,7 +1,7 @@
 """The compared operations, each by its use case or request.
 
 A list shows a page and counts the matches. Each list here covers the same number of swaps in both
-histories: a window of closed swaps, or a set of the same size in both.
+histories. It is a window of closed swaps, or a set of the same size in both.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 START_SECONDS = 60
-# Below the ports of the embedded stack, and of the kernel's connections: one of those could take a
-# port before the server that it is meant for. Each worker of a run has a part of its own.
+# Below the ports of the embedded stack, and of the kernel's connections. One of those could take a
+# port before its server does. Each worker of a run has a part of its own.
 LOWEST_PORT = 10_000
 PORTS_OF_WORKER = 2_000
 WORKERS_MAX = 5

@@ -2,7 +2,7 @@
 
 It is the stack of `make up`, with three differences. Services start through `launcher.py`, so that
 a test can control the next start. The catalogue has special cases for tests: a quote that soon
-expires, a payout that is shown before it is final, a token that requires finality. Waiting times
+expires, a payout that is shown early, a token that requires finality. Waiting times
 are shorter. `BROKER` chooses the broker, as everywhere.
 """
 

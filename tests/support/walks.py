@@ -35,8 +35,7 @@ OPEN_DETAILS: Final = (
     "document.querySelectorAll('main details').forEach((one) => one.open = true); 1"
 )
 # The focus starts before the first element. A group of radio buttons is one stop. The position of
-# an
-# element is read on focus, because some are shown only then, or on blur: the browser scrolls to
+# an element is read on focus, because some are shown only then, or on blur. The browser scrolls to
 # it after the event.
 BEGIN_TABBING: Final = """
 (() => {

@@ -49,9 +49,9 @@ def internal_url(endpoints: Endpoints, service: ServiceName) -> str:
 class AdminClient:
     """Sends requests with a token to one service.
 
-    Each raises RequestFailed with the message of the service, ServiceUnavailable when the same
-    request may succeed later, and AwaitsApproval when it is stored until a second operator
-    approves it.
+    Each raises RequestFailed with the message of the service, and ServiceUnavailable when the same
+    request may succeed later. It raises AwaitsApproval when the request is stored until a second
+    operator approves it.
     """
 
     def __init__(self, service: ServiceName, url: str, token: str) -> None:

@@ -1,12 +1,12 @@
 """A durable create in plain code that stores the same rows as the service's create, one by one.
 
 A create of the service (without an idempotency key) finds the API key by its hash. It checks
-whether an address is one of its deposit addresses, prices the swap and writes two rows in one
+whether an address is one of its deposit addresses, and prices the swap. It writes two rows in one
 transaction: the swap with its rendered document, and the message to the settler. These two
 baselines do the same, in tables with the columns and the indexes of the service:
 
-- with a framework and an ORM: a dependency that finds the key, models in and out, a session for
-  each request, objects that are added and committed;
+- with a framework and an ORM: a dependency finds the key. Models come in and out, each request has
+  a session, and objects are added and committed;
 - with plain ASGI and psycopg: the same statements by hand, one transaction for each request.
 
 Neither requests a price nor renders anything: document and message are stored bytes of the service.

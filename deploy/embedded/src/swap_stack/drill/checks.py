@@ -17,8 +17,8 @@ async def require_paid_once(
     stack: Mapping[str, Any], swaps: Swaps, planned: Sequence[PlannedSwap]
 ) -> None:
     """
-    :raises StackError: with each payment id that was paid twice, and each planned swap that is not
-        completed, or whose main leg was not paid exactly once.
+    :raises StackError: with each payment id that was paid twice. It also names each planned swap
+        that is not completed, or with a main leg that was not paid exactly once.
     """
     paid = await read_payments(stack)
     faults = [f"id {number} was paid {n} times" for number, n in paid.items() if n > 1]

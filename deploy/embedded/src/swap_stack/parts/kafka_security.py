@@ -70,8 +70,8 @@ class ScramOverTls:
     async def _make_certificate(self, keystore: Path) -> str:
         """Make a certificate and its key, and return the certificate in PEM.
 
-        Each has a name of its own: OpenSSL finds an authority by its name, and would compare the
-        new certificate with the former one of the same name.
+        Each has a name of its own, because OpenSSL finds an authority by its name. It would compare
+        the new certificate with the former one of the same name.
         """
         keystore.unlink(missing_ok=True)  # noqa: ASYNC240  one call, on a development machine
         name = f"CN=localhost,OU={secrets.token_hex(4)}"

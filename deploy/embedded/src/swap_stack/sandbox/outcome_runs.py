@@ -29,8 +29,8 @@ WAITING: Final = "user_transfer_pending"
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
 SHOWN_SECONDS = 60.0
-# How long a deposit is shown before it is taken back, and how long it stays gone: long enough for a
-# client that polls every second.
+# How long a deposit is shown before it is taken back, and how long it stays gone. Both are long
+# enough for a client that polls every second.
 SEEN_SECONDS = 1.5
 GONE_SECONDS = 2.5
 ENDED = ("completed", "failed", "expired", "refunded")

@@ -1,9 +1,9 @@
 """Notices consumers that are alive in name only.
 
 A Kafka client can stay stuck after a broker's restart or a rebalance without an error. It is stuck
-when it has had no answer to a poll, or has not joined its group, for long although every partition
-of its topic has a leader. A broker that is unavailable or has no leaders does not count: a new
-client would not do better, and the sweep delivers the messages meanwhile.
+when for long it gets no answer to a poll, or does not join its group. Every partition of its topic
+must have a leader. An outage of the broker does not count: a new client would not do better, and
+the sweep delivers the messages meanwhile.
 """
 
 from __future__ import annotations

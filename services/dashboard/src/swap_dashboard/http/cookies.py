@@ -1,5 +1,7 @@
-"""The cookies: a session, what forms before a sign-in are bound to, the last app, a sign-in at an
-identity provider that has begun, and what a form has done.
+"""The cookies of the dashboard.
+
+They hold a session, the binding of forms before a sign-in, and the last app. They also hold a
+sign-in at an identity provider that has begun, and the result of a form.
 """
 
 from __future__ import annotations

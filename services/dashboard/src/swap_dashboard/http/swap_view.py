@@ -13,8 +13,8 @@ from swap_dashboard.http.rendering import amount, exact_amount, to_moment
 WAITING: Final = "user_transfer_pending"
 ENDS: Final = ("completed", "failed", "expired", "refunded")
 TENTH: Final = Decimal("0.1")
-# The figures of a quote: its name here, in the api's answer, in the list of quotes, whether it is
-# in the source token, and the account of the ledger that has it.
+# The figures of a quote: its name here, in the api's answer, and in the list of quotes. Then
+# whether it is in the source token, and the account of the ledger that has it.
 FIGURES: Final = (
     ("requested", "requested_amount", "requested_in_base_units", True, "swap_liability"),
     ("quoted", "receive_amount", "receive_in_base_units", False, "swap_liability"),

@@ -46,8 +46,8 @@ class OpenedRequests:
 class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts.
 
-    A batch of messages begins with an `open` method of its package: one round trip marks the
-    messages, holds what they are about, and loads it. Only the answer shows which were seen before,
+    A batch of messages begins with an `open` method of its package. One round trip marks the
+    messages, locks their rows, and loads them. Only the answer shows which were seen before,
     so the locks of those are held as well. Every other lock has a method that is called at most
     once, in this order: keys, swaps with their intents, inventory; `flush` locks accounts last.
     """

@@ -70,8 +70,8 @@ class ManageKeys:
         """Make a key. Only its keyed hash and its end are kept.
 
         :param allowed_origins: of the web pages that may use a publishable key; empty: any.
-        :raises ApiRefusal: when there is no such app, the role is too low, as many keys are
-            open as may be, or a secret key is given origins.
+        :raises ApiRefusal: when there is no such app, or the role is too low. Also when the app is
+            at its bound of open keys, or a secret key has origins.
         """
         app = await self._partners.find_app(app_id, actor)
         environment = Environment(app["environment"])

@@ -50,8 +50,8 @@ class ManageWebhooks:
     async def add(self, app_id: UUID, settings: Row, *, actor: Actor) -> Row:
         """Add an endpoint; its secret is in the answer, this once.
 
-        :raises ApiRefusal: when there is no such app, the role is too low, the app is at its bound
-            of endpoints, or the address is not allowed.
+        :raises ApiRefusal: when there is no such app, or the role is too low. Also when the app is
+            at its bound of endpoints, or the address is not allowed.
         """
         organization_id = await self._permitted_organization(app_id, actor)
         bound = self._bounds.of(CountedKind.WEBHOOKS, actor)

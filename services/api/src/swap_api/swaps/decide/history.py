@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-# Entries of one database transaction have one time. Their reasons, in the order in which one
-# follows from another: what ends, what came in or was lost, what was agreed, what is to be paid.
+# Entries of one database transaction have one time. Their reasons are in causal order: ends,
+# deposits and losses, agreements, payments to be made.
 REASONS: Final = (
     *("payout_final", "partner_fee_earned", "refund_final", "refuel_final", "claim_final"),
     *("payout_released", "refund_released", "refuel_released", "claim_released"),

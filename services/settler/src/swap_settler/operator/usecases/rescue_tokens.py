@@ -102,8 +102,8 @@ class RescueTokens:
     ) -> Sequence[Record]:
         """
         :param back: for tokens outside the catalogue.
-        :raises RequestRefused: when it brought nothing, there is nothing to return yet, no
-            recipient is named, it changed since it was ordered, or money there would be lost.
+        :raises RequestRefused: when it brought nothing, there is nothing to return yet, or no
+            recipient is named. Also when it changed since the order, or money would be lost.
         :raises Unavailable: when no node answers.
         """
         network, chain = self._find_network(network_name)

@@ -19,7 +19,7 @@ SET evidence = excluded.evidence, number = excluded.number
 # What is final there changed: nothing is concluded from it.
 HALTED: Final = sql("SELECT network FROM chain_watcher.halted_network")
 # A signer is fenced when each nonce that a forgotten transaction may have is consumed in a final
-# block: all up to `beyond` nonces after the last one that no stored attempt consumed.
+# block. These are all up to `beyond` nonces after the last one that no stored attempt consumed.
 SIGNERS: Final = sql(f"""
 SELECT signer.network, signer.address, halted_reason IS NOT NULL AS is_halted, fence.end_nonce,
        slots.open AS open_nonces, last.final_number,

@@ -37,8 +37,9 @@ CAUSES: Final = {
 
 
 class NotReversible(Exception):
-    """A reorg removed a deposit of which only a part is paid out, or one that was returned to an
-    owner without a swap: an operator decides.
+    """A reorg removed a deposit, and an operator has to decide.
+
+    Only a part of it is paid out, or it was returned to an owner without a swap.
     """
 
 
