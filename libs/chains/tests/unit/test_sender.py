@@ -22,7 +22,7 @@ def sender_of(session, *nodes):
 
 
 def pool_node(node, respond):
-    """Let a node return a result for each transaction, and know the ones in `has`."""
+    """Let a node return a result for each transaction, and have the ones in `has`."""
     node.has = set()
 
     def answer(method, params):

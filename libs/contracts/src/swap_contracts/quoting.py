@@ -71,7 +71,7 @@ class RouteQuestion(_Question):
 
 class QuoteQuestion(RouteQuestion):
     base_units: BaseUnits  # source
-    is_open: bool = False  # nobody knows the amount yet; it is whatever comes
+    is_open: bool = False  # the amount is that of the deposit, which is not there yet
     slippage_ppm: int | None = None
     receive_base_units: BaseUnits | None = None  # destination; asks for the amount that brings it
     explain: bool = False

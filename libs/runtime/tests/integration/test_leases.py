@@ -78,7 +78,7 @@ class TestLease:
         await mine.acquire()
 
         jump_clock(monkeypatch, jump)
-        while not await theirs.acquire():  # noqa: ASYNC110  only the server knows
+        while not await theirs.acquire():  # noqa: ASYNC110  only the server has it
             await asyncio.sleep(SHORT.total_seconds() / 5)
 
         assert not mine.is_held

@@ -127,7 +127,7 @@ async def test_delivers_again_once_it_was_discarded_after_a_failure(subject: Sub
     first, lost = subject.message(b"a"), subject.message(b"lost")
     await subject.producer.publish([first])
     subject.fail()
-    with pytest.raises(Exception):  # noqa: B017, PT011  whatever it is, nobody knows what arrived
+    with pytest.raises(Exception):  # noqa: B017, PT011  whatever it is, what arrived is unknown
         await subject.producer.publish([first, lost])
     subject.recover()
 

@@ -142,7 +142,7 @@ class TestAnswers:
 
         protocol.data_received(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         async with asyncio.timeout(WITHIN_SECONDS):
-            while not transport.written:  # noqa: ASYNC110  nobody else tells
+            while not transport.written:  # noqa: ASYNC110  no event for it
                 await asyncio.sleep(0)
 
         assert transport.written.startswith(b"HTTP/1.1 200 ")

@@ -13,7 +13,7 @@ DEPOSIT_ADDRESS: Final = "deposit_address"
 
 @dataclass(frozen=True, slots=True)
 class TokenFacts:
-    """A token without its price, and what rounding needs to know of it."""
+    """A token without its price, and the data that rounding needs."""
 
     decimals: int
     precision: int

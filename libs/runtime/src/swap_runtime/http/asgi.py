@@ -29,7 +29,7 @@ class _DrainingApp:
     """Adds `Connection: close` to each answer while the server drains.
 
     The next request goes to another process then. Without it, a client may write in the moment in
-    which its connection is closed, and cannot know whether the request was processed.
+    which its connection is closed. It is unclear then whether the request was processed.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -32,7 +32,7 @@ log = structlog.get_logger()
 
 
 class TooManyParked(Exception):
-    """Nothing works any more: the fault is ours or the topic's, not one message's."""
+    """No message can be processed: the fault is in the service or the topic, not in one message."""
 
 
 @dataclass(frozen=True, slots=True)

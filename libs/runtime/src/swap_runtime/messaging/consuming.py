@@ -44,8 +44,8 @@ SHORT_POLL_MS: Final = 20
 STOP_SECONDS: Final = 5
 # How long a group waits for members that do not join again.
 REBALANCE_MS: Final = 10_000
-# How old a client's knowledge of a topic may be. A group that was formed before its leader knew
-# the topic has no partitions, and asks for none before the leader has looked again.
+# How old a client's metadata of a topic may be. A group that was formed before its leader had the
+# topic's metadata has no partitions, until the leader has fetched the metadata again.
 METADATA_MAX_AGE_MS: Final = 15_000
 BIGINT_MAX: Final = 2**63 - 1
 log = structlog.get_logger()

@@ -12,7 +12,7 @@ FILES_MAX: Final = 65_536
 def raise_file_limit(wanted: int = FILES_MAX) -> int:
     """Ask for as many as the system lets a process have, and return that.
 
-    Many systems give 1024 to who does not ask: too few for some thousand clients that each keep a
+    The default of many systems is 1024: too few for some thousand clients that each keep a
     connection. If the system refuses, the limit stays unchanged: no process fails to start for
     that.
     """
