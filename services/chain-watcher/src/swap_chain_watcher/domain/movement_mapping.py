@@ -124,7 +124,7 @@ def _receipt(
 def _is_own(
     fact: events.TokenTransfer | events.NativeReceived, policy: Policy, targets: Collection[str]
 ) -> bool:
-    """Whether the Treasury got what was ours before. What it pays to a deposit address left us."""
+    """Whether the Treasury got value of the service; what it pays to a deposit address has left."""
     is_to_treasury = fact.to_address.lower() == policy.network.contracts.treasury.lower()
     return is_to_treasury and policy.is_own(fact.from_address, targets)
 

@@ -23,7 +23,7 @@ from swap_runtime.clock import Clock
 
 BATCH_MAX: Final = 200
 HINTS_MAX: Final = 500
-# As long as hints live, and as long again: a user may name the transaction late.
+# Twice the time for which hints are stored: a user may name the transaction late.
 SEARCH_WINDOW: Final = timedelta(minutes=20)
 # Blocks that are read with all their transactions, for one rise: they fit into one response.
 BLOCKS_MAX: Final = 32

@@ -110,8 +110,8 @@ class ResumeNetwork:
 
         :param take_back: transactions, in lower case, with published logs that were made up.
         :param halted_at: only the halt that began then; None: whichever is on.
-        :raises RequestRefused: when the chain contradicts it still, or the network is not halted or
-            ours.
+        :raises RequestRefused: when the chain contradicts it still, or the network is not
+            halted, or not in the catalogue.
         :raises Unavailable: when no node answers, the settler has not read everything yet, or the
             time is over. What a check has read stays read: a repeated order goes on from there.
         """
