@@ -113,7 +113,7 @@ class TestJoining:
 
         assert "Shorten to 45 s" in before
         assert "Use the service's default" in after
-        assert "6 h" not in before + after  # the page does not know the default
+        assert "6 h" not in before + after  # the page does not have the default
         assert (short, api.operator_get(app)["swap_lifetime_seconds"]) == (45, None)
 
     async def test_keeps_the_swap_lifetime_without_the_shorten_field(

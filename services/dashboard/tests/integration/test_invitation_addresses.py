@@ -25,7 +25,7 @@ FORWARDED_HEADERS: Final = ("authorization", "content-type", "idempotency-key")
 
 
 class Recorder:
-    """Stands in front of the api, and records who asks about invitations."""
+    """Stands in front of the api, and records the client addresses of requests for invitations."""
 
     def __init__(self, api: Api, client: httpx.AsyncClient) -> None:
         self.requests: list[tuple[str, str | None]] = []

@@ -67,7 +67,7 @@ async def frame_of(page: Page) -> Any:
             for child in tree.get("childFrames", []):
                 if child["frame"]["url"] not in ("", "about:blank"):
                     return child["frame"]
-            await asyncio.sleep(0.1)  # only the browser knows
+            await asyncio.sleep(0.1)  # only the browser has it
 
 
 async def test_pay_page_is_shown_in_a_frame_of_an_allowed_origin(

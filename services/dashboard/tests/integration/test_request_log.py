@@ -23,7 +23,7 @@ async def _shown(browser: Browser, path: str, text: str) -> str:
     """
     async with asyncio.timeout(60):
         while text not in (page := await _read(browser, path)):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)  # only the page knows
+            await asyncio.sleep(0.1)  # only the page has it
     return page
 
 

@@ -23,7 +23,7 @@ FROM = {"browser": "a browser", "address": "203.0.113.7"}
 
 
 class Identities:
-    """The route of services that know one token, and may be unavailable."""
+    """The route of services that accept one token, and may be unavailable."""
 
     def __init__(self) -> None:
         self.is_unavailable = False

@@ -31,7 +31,7 @@ class Account:
     email: str
     password_hash: str
     is_email_confirmed: bool = False  # by a first sign-in at a provider; it replaced the password
-    has_password: bool = True  # False: the stored hash is of a random password that nobody knows
+    has_password: bool = True  # False: the stored hash is of a random password
 
 
 @dataclass(frozen=True, slots=True)

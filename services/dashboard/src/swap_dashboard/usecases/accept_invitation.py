@@ -13,7 +13,7 @@ from swap_dashboard.ports import Clock, EmailTaken, Invitation, NewId
 class AcceptInvitation:
     """Take an invitation: make an account, or add an organization to one.
 
-    The api knows no emails. An invitation to one is therefore bound to it here: members and the
+    The api stores no emails. An invitation to one is therefore bound to it here: members and the
     log name the invited email, and another account would act under it.
     """
 

@@ -70,7 +70,7 @@ class ManageSecondFactor:
         return await self._factors.count_codes(account_id)
 
     async def needs_password(self, account_id: UUID) -> bool:
-        """Whether the account has none that somebody knows: it is set before a second factor."""
+        """Whether the account has no password of its own: it is set before a second factor."""
         return not (await self._accounts.find_by_id(account_id)).has_password
 
     async def begin(self, session: Session, password: str) -> NewSecret:

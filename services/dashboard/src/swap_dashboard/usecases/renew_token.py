@@ -11,7 +11,7 @@ from swap_dashboard.domain.accounts import Membership
 from swap_dashboard.ports import ApiRefused, ApiUnavailable, Clock, MemberToken
 from swap_runtime.sealing import Unreadable
 
-RENEWED_BEFORE: Final = timedelta(days=30)  # of the ninety that a token lives
+RENEWED_BEFORE: Final = timedelta(days=30)  # of the ninety that a token is valid
 LABEL: Final = "dashboard"
 
 

@@ -14,7 +14,7 @@ HAS_ONE = "The account has a password. Enter the present one to change it."
 class SetFirstPassword:
     """Give a password to an account that signs in by the provider, and end every other session.
 
-    A fresh sign-in by the provider stands for the present password, which nobody knows.
+    A fresh sign-in by the provider stands for the present password, which is random.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class SetFirstPassword:
         self._clock = clock
 
     async def is_needed(self, session: Session) -> bool:
-        """Whether nobody knows a password of the account."""
+        """Whether the account has only a random password."""
         return not (await self._accounts.find_by_id(session.account_id)).has_password
 
     def is_offered(self, session: Session) -> bool:

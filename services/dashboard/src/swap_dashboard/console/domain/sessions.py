@@ -95,7 +95,7 @@ class PendingOrder:
         return self.state not in (OrderState.OPEN, OrderState.REFUSED)
 
     def begin(self, at: datetime) -> bool:
-        """Take the order to send it; False for whoever comes second, or too late."""
+        """Take the order to send it; False for a second request, or one that is too late."""
         if not self.is_confirmable(at):
             return False
         self.state = OrderState.SENT

@@ -1,4 +1,4 @@
-"""Tokens that no catalogue knows: what a transaction brought, and to whom it goes back."""
+"""Tokens outside the catalogue: what a transaction brought, and to whom it goes back."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _href(network: str, text: str) -> str:
 
 
 def _is_returnable(one: Mapping[str, Any]) -> bool:
-    """Whether no catalogue knows the token, and its transfer is final."""
+    """Whether the token is outside every catalogue, and its transfer is final."""
     return one["symbol"] is None and bool(one["is_final"])
 
 
