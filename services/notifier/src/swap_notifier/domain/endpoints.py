@@ -40,7 +40,7 @@ class SecretStorage(StrEnum):
 
     FIRST_KEY = "first_key"
     OTHER_KEY = "otherwise"  # under another of our keys, or from before there were any
-    UNREADABLE = "unreadable"  # under a key that is not ours
+    UNREADABLE = "unreadable"  # under a key that the service does not have
 
 
 def to_secret(random_bytes: bytes) -> str:
