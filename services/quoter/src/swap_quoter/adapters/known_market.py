@@ -11,7 +11,7 @@ from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresKnownMarket:
-    """What was learned from messages and outlives the process."""
+    """What was read from messages and outlasts the process."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -38,7 +38,7 @@ class Rates:
     payout_cost: int  # source base units; with the deposit, where we make it
     refund_cost: int  # source base units
     refuel: Refuel | None
-    fee_basis_points: int  # ours and the partner's together
+    fee_basis_points: int  # the service's and the partner's together
     partner_fee_basis_points: int
 
     @property

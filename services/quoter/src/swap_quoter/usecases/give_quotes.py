@@ -73,7 +73,7 @@ class GiveQuotes:
         )
 
     def _standing_of(self, route: Route, terms: Terms) -> Mapping[str, object]:
-        known = self._standing.get(id(route))  # routes live as long as we do
+        known = self._standing.get(id(route))  # routes exist as long as the process
         if known is None or known[0] is not terms:
             known = self._standing[id(route)] = terms, _standing(route, terms.rates)
         return known[1]
