@@ -273,7 +273,7 @@ def _quote_moves(swap: Swap) -> tuple[Move, ...]:
 
 
 def quote_executed(swap: Swap, output: Intent) -> LedgerTransaction:
-    """The user's source asset becomes ours, and we owe the destination asset."""
+    """The source asset becomes inventory, and the destination asset is owed."""
     return _transaction("quote_executed", str(output.id), *_quote_moves(swap), swap_id=swap.id)
 
 
@@ -425,7 +425,7 @@ def signer_topped_up(
 
 
 def refuel_bought(swap: Swap, refuel: Refuel) -> LedgerTransaction:
-    """Source asset of the user becomes ours, and we owe the destination's own coin."""
+    """Source asset becomes inventory, and the destination's native coin is owed."""
     return _transactions("refuel_bought", _now(swap), *_refuel_moves(swap, refuel), swap_id=swap.id)
 
 
@@ -458,7 +458,7 @@ def refuel_lost(swap: Swap, intent: Intent) -> LedgerTransaction:
 
 
 def refuel_charge_retained(swap: Swap, intent: Intent) -> LedgerTransaction:
-    """What was lost with it was never sent: it is ours."""
+    """The charge stays with the service: its refuel was never sent."""
     return _transactions(
         "refuel_kept",
         _now(swap),

@@ -216,7 +216,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
             for _, swap in swaps
             if (known := swap.authorization) is not None
         }
-        # The dead first: the same payment lives once.
+        # Dead rows first: an index allows one live intent of a payment.
         in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
         dead = [row["id"] for row in in_order if row["state"] == "dead"]
         self._save(statements.UPSERT_SWAPS, saved.values())

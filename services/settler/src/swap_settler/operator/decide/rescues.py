@@ -1,4 +1,4 @@
-"""What operators decided about tokens that no catalogue knows."""
+"""What operators decided about tokens outside the catalogue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class ReturnOrder:
-    """The operators' decision to whom a token that no catalogue knows goes back."""
+    """The operators' decision to whom a token outside the catalogue goes back."""
 
     id: int
     network: str

@@ -77,7 +77,7 @@ class _Arrival:
 
     @property
     def unknown(self) -> Sequence[ReportedTransfer]:
-        """Return the transfers of tokens that no catalogue knows."""
+        """Return the transfers of tokens outside the catalogue."""
         return [one for one in self.received if not _is_known(self.network, one.token)]
 
 

@@ -48,7 +48,7 @@ EXISTS (SELECT FROM chain_watcher.halted_network)
 SOURCE_STOPPED: Final = f"""
 (intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}) OR {HELD})
 """
-# What the lane knows of a payment.
+# What the lane loads of a payment.
 PAYMENT: Final = """intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
        intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data"""
 WAITING: Final = sql(f"""
@@ -64,7 +64,7 @@ WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 
                 = (intent.payer, intent.network, intent.token)))
 ORDER BY due_at, id LIMIT :limit
 """)
-# One payment of a slot speaks for all: they are in one transaction.
+# One payment of a slot stands for all: they are in one transaction.
 _IS_IN_NO_BLOCK: Final = """
 (SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)

@@ -103,7 +103,7 @@ class RunLane:
             await self._try(self._sent_attempts)
 
     async def compare_contracts(self) -> None:
-        """Compare the contracts with the catalogue for ever: an operator learns of a difference.
+        """Compare the contracts with the catalogue for ever: a difference alerts an operator.
 
         The lane goes on (docs/decisions/0099-a-changed-contract-alerts-and-payments-go-on.md).
         """

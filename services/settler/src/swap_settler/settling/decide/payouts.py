@@ -40,7 +40,7 @@ def decide(
 ) -> Changes:
     """Return what the log changes, or nothing when it is not newer than what is known.
 
-    :param treasury: where the token is held; None for a token that is not ours to book.
+    :param treasury: where the token is held; None for a token that is not booked here.
     :param standalone_intent: the payment with that id, if it belongs to no swap.
     :param refuel_id: what the Treasury accepts once for the swap's refuel, if it has one.
     """

@@ -86,7 +86,7 @@ class SettlePayouts:
         return batch_state
 
     def _treasury(self, payout: PayoutFact, ordered: Collection[Payment]) -> str | None:
-        """Return where the token is held; None for a token that is not ours to book.
+        """Return where the token is held; None for a token that is not booked here.
 
         A payment that was ordered is booked although its token has left the catalogue since.
         """

@@ -27,7 +27,7 @@ class Booking:
     done: tuple[Withdrawal, ...]
     entries: tuple[LedgerTransaction, ...]
     short: tuple[Withdrawal, ...]
-    indebted: tuple[AssetKey, ...]  # more was taken than was ours to take
+    indebted: tuple[AssetKey, ...]  # more was withdrawn than the inventory had
 
 
 def book(final: Sequence[Withdrawal], inventory: Mapping[AssetKey, Inventory]) -> Booking:

@@ -17,6 +17,6 @@ class PostgresDueSweeps:
             return bool(await connection.scalar(HAS_DUE, {"network": network}))
 
     async def has_unbooked(self, network: str) -> bool:
-        """Whether final sweeps wait to be booked, or ours to be confirmed."""
+        """Whether final sweeps wait to be booked, or stored ones to be confirmed."""
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(HAS_UNBOOKED, {"network": network}))

@@ -13,7 +13,7 @@ from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 
 
 class BookSweeps:
-    """Book final sweeps of one network, and confirm ours once their bookings are made.
+    """Book final sweeps of one network, and confirm the stored ones once they are booked.
 
     A sweep from an address without a swap belongs to no swap until one has the address. Anyone can
     sweep addresses: networks do not wait for each other, and no sweep waits for another.
