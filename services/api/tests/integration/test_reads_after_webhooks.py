@@ -73,7 +73,7 @@ async def test_a_read_waits_for_what_is_decided(
 
     with api.statements() as seen:
         reading = asyncio.create_task(shown(api, app, paid, by))
-        while lookups(seen) < 2:  # noqa: ASYNC110  # nobody says when
+        while lookups(seen) < 2:  # noqa: ASYNC110  # no event for it
             await asyncio.sleep(0.001)
         assert not reading.done()
         await api.parts.swaps.store_swaps([a_message(after)])

@@ -69,7 +69,7 @@ class AddressRules:
 
 
 def _service_addresses(network: Network) -> tuple[str, ...]:
-    """Our contracts have the same addresses on several networks, so they are ours on all."""
+    """Return the contracts' addresses: one on several networks is the service's on each."""
     contracts = network.contracts
     addresses = contracts.deposit_addresses
     factory = None if addresses is None else addresses.factory
