@@ -20,7 +20,7 @@ ASK = (
 
 
 def is_healthy(kind: str, port: int) -> bool:
-    """Tell whether a service answers 200 on /livez, or a node answers with a block number."""
+    """Return whether a service answers 200 on /livez, or a node with a block number."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
             connection.sendall(ASK if kind == "node" else LIVE)

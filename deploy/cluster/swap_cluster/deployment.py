@@ -90,7 +90,7 @@ def _is_available(workload: Mapping[str, Any]) -> bool:
 
 
 async def is_settled(deployment: str) -> bool:
-    """Tell whether a Deployment is rolled out, and no pod of an earlier version is left."""
+    """Return whether a Deployment is rolled out, and no pod of an earlier version is left."""
     found = await get("deployment", deployment, "--namespace", NAMESPACE)
     name = f"app.kubernetes.io/name={deployment}"
     pods = (await get("pods", "--namespace", NAMESPACE, f"--selector={name}"))["items"]
@@ -100,7 +100,7 @@ async def is_settled(deployment: str) -> bool:
 
 
 def is_ready(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a pod is ready, and not about to end."""
+    """Return whether a pod is ready, and not about to end."""
     conditions = {each["type"]: each["status"] for each in pod["status"].get("conditions", ())}
     return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 

@@ -201,7 +201,7 @@ async def remove_other_versions() -> None:
 
 
 async def _identity(name: str) -> str:
-    """Return what tells a built image from another of its name; empty where there is none."""
+    """Return the name and id of a built image; empty where there is none."""
     lines = (await _buildah("images", "--format={{.Name}}:{{.Tag}} {{.ID}}")).splitlines()
     return next((id_ for full, id_ in map(str.split, lines) if full == f"localhost/{name}"), "")
 

@@ -48,7 +48,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=2)
 
 
 def prepare_host_files() -> None:
-    """Make what containers without rights write into, owned by whoever owns the checkout.
+    """Make what containers without rights write into, owned by the owner of the checkout.
 
     :raises StackError: when another kind of stack is described there already.
     """
@@ -83,7 +83,7 @@ async def keep_stack_file(ports: HostPorts) -> None:
     )
     for service in SERVICES:
         await _wait_until_ready(service)
-    # Here the gateway has another name than for whoever reads the file.
+    # Here the gateway has another name than for readers of the file.
     await wait_until_quoted({**description, "gateway": {"url": GATEWAY_URL}})
     STACK_FILE.unlink(missing_ok=True)  # what an earlier process left may be out of date
     try:

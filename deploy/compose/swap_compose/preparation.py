@@ -86,5 +86,5 @@ async def _prepare(
     deployment = await find_deployment(file, chain, node)
     if deployment is None:
         deployment = await deploy_and_fund(file, APP, chain, node, keys)
-    # What the catalogue tells the world is where a client finds the node.
+    # The catalogue has the address that clients use for the node.
     return RunningChain(chain, ports.node_url(chain.network), deployment)

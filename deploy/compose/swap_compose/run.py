@@ -14,7 +14,7 @@ from threading import Thread
 SECRETS = Path("/stack/services")  # as `secrets.py` writes them
 # The container of the profile `observability`.
 COLLECTOR, COLLECTOR_PORT = "otel-collector", 4318
-LOOKUP_SECONDS = 2  # Docker knows its containers at once; other names it asks elsewhere
+LOOKUP_SECONDS = 2  # Docker resolves its containers at once, and forwards other names
 
 
 def main(service: str) -> None:

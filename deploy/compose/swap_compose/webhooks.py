@@ -31,7 +31,7 @@ from swap_stack.partners import DEMO, Hook, Operator
 from swap_stack.sandbox.settings import SANDBOX as SANDBOX_NAME
 
 POLL_SECONDS = 0.2
-# Where both find what they were sent, for whoever is on the host.
+# Where both store what they were sent, for users of the host.
 ON_HOST = "var/webhooks"
 
 

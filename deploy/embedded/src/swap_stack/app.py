@@ -1,4 +1,4 @@
-"""The commands: what is asked for, done under Ctrl-C, errors told in one sentence."""
+"""The commands; Ctrl-C ends each in order, and an error is printed as one sentence."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def clean() -> None:
         if one.var.exists():
             run(wipe(one, report))
             one.up_lock.unlink(missing_ok=True)
-            with suppress(OSError):  # another stack lives in it
+            with suppress(OSError):  # another stack is in it
                 one.var.rmdir()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The first two deaths may be anybody's fault; from the third on it is most likely its own.
+# The first two deaths may have a cause outside; from the third on it is most likely the service's.
 PAUSES_SECONDS = (0.0, 0.0, 0.5, 1.0, 2.0, 5.0)
 # A process that ran this long has recovered.
 SETTLED_SECONDS = 10.0

@@ -66,8 +66,8 @@ class Deployment:
 async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> Deployment | None:
     """Return what was deployed on this chain earlier.
 
-    :raises StackError: when the chain no longer has it: the database remembers payments that
-        this chain never made.
+    :raises StackError: when the chain no longer has it: the database has payments that this
+        chain never made.
     """
     stored = (read_json(path) or {}).get(chain.network)
     if stored is None:

@@ -17,7 +17,7 @@ PROBE_SECONDS = 0.02
 
 
 class StackError(RuntimeError):
-    """Something the person who started the stack must know; the text says what to do."""
+    """An error for the user who started the stack; the text says what to do."""
 
 
 class Daemon:
@@ -34,7 +34,7 @@ class Daemon:
         self._process: subprocess.Popen[bytes] | None = None
 
     async def probe(self) -> bool:
-        """Tell whether the part answers now."""
+        """Return whether the part answers now."""
         return self.is_running()
 
     async def ready(self) -> None:
@@ -68,7 +68,7 @@ class Daemon:
         )
 
     def spawn(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        """Start the process in a session of its own, so that Ctrl-C is ours to handle."""
+        """Start the process in a session of its own, so that Ctrl-C does not reach it."""
         log = self.places.log(self.name)
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
@@ -105,7 +105,7 @@ class Daemon:
 
 
 def words(options: Mapping[str, object]) -> list[str]:
-    """Return options and their values as a command line wants them."""
+    """Return options and their values as a command line takes them."""
     return [word for name, value in options.items() for word in (name, str(value))]
 
 

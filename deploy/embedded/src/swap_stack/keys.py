@@ -12,7 +12,7 @@ from eth_account import Account
 
 from swap_stack.files import read_json, write_json
 
-# The mnemonic every development chain knows. What these accounts own exists on this machine only.
+# The mnemonic of every development chain. What these accounts own exists on this machine only.
 MNEMONIC = "test test test test test test test test test test test junk"
 LOGIN_ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "dashboard", "auditor")
 # Of Kafka, where KAFKA_SECURITY=scram: the services, the operator, and the broker itself.

@@ -1,4 +1,4 @@
-"""What the person who starts a stack may choose, read from the environment."""
+"""What the user who starts a stack may choose, read from the environment."""
 
 from __future__ import annotations
 

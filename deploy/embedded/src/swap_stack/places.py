@@ -68,7 +68,7 @@ class Places:
 
     @property
     def supervisor_file(self) -> Path:
-        """Tell the supervisor what to run."""
+        """Write what the supervisor runs."""
         return self.var / "supervisor.json"
 
     def log(self, name: str) -> Path:

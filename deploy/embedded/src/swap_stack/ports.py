@@ -34,7 +34,7 @@ def first_ephemeral() -> int:
 
 
 class Ports:
-    """Hands out one port per name and remembers it.
+    """Hands out one port per name and stores it.
 
     They are below the kernel's ephemeral range. An outgoing connection can use a port inside it
     before the server listens on it.

@@ -1,4 +1,4 @@
-"""Processes we started: known by pid and start time, so that a recycled pid is never killed."""
+"""Started processes: identified by pid and start time, so that a recycled pid is never killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """One process. `started` and `boot` tell it from another that got the same pid later."""
+    """One process. `started` and `boot` distinguish it from a later one with its pid."""
 
     name: str
     pid: int
@@ -91,7 +91,7 @@ class Registry:
         self._path = path
 
     def add(self, record: ProcessRecord) -> None:
-        """Remember a process in place of an earlier one of the same name."""
+        """Record a process in place of an earlier one of the same name."""
         change_json(self._path, lambda rows: [*_without(rows, {record.name}), asdict(record)])
 
     def remove(self, names: Iterable[str]) -> None:

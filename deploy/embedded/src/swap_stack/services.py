@@ -12,10 +12,10 @@ from typing import Any
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 
-# They exchange messages; the dashboard asks the api alone.
+# They exchange messages; the dashboard calls the api alone.
 ON_KAFKA = ("api", "quoter", "chain_watcher", "settler", "notifier")
 SERVICES = (*ON_KAFKA, "dashboard")
-# The operators' console asks all of them and has no database.
+# The operators' console calls all of them and has no database.
 PROCESSES = (*SERVICES, "console")
 WITH_PUBLIC_PORT = ("api", "quoter", "dashboard", "console")
 MODULES = {"console": "swap_dashboard.console"}
@@ -23,7 +23,7 @@ MODULES = {"console": "swap_dashboard.console"}
 
 @dataclass(frozen=True, slots=True)
 class ServiceProcess:
-    """One process as the supervisor needs to know it."""
+    """One process as the supervisor runs it."""
 
     name: str
     replica: int

@@ -1,4 +1,4 @@
-"""var/stack.json: what runs, for everyone who wants to talk to it."""
+"""var/stack.json: what runs, for all its clients."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Start:
                 group.create_task(self._broker())
                 chains = [group.create_task(self._chain(anvil)) for anvil in self._parts.anvils]
         except ExceptionGroup as failed:
-            # The others were stopped because of the first; it alone is worth telling.
+            # The others were stopped because of the first; only its error is reported.
             raise failed.exceptions[0] from None
         return tuple(chain.result() for chain in chains)
 

@@ -1,7 +1,7 @@
 """Keeps the services running: `python -m swap_stack.supervisor var/supervisor.json`.
 
 One dead service is started again within a second; one that dies again and again is started less
-and less often. What happens is told in var/log/supervisor.log, and the pids in var/stack.json and
+and less often. What happens is logged in var/log/supervisor.log, and the pids in var/stack.json and
 var/processes.json follow.
 """
 
@@ -91,7 +91,7 @@ class SupervisedService(Watcher):  # type: ignore[misc]
         return LoggedProcess
 
     def spawn_processes(self) -> Any:
-        """Start what is missing, unless it has just died too often; we are asked again soon."""
+        """Start what is missing, unless it has just died too often; circus calls again soon."""
         if self._backoff.is_waiting(time.monotonic()):
             return completed_future()
         return super().spawn_processes()

@@ -45,7 +45,7 @@ async def open_swaps(
 
 
 class Swaps:
-    """A partner and a user who know what was created, whatever a database forgets."""
+    """A partner and a user; what they created is recorded here, also after a restore."""
 
     def __init__(self, stack: Mapping[str, Any], client: AsyncClient) -> None:
         self._client = client

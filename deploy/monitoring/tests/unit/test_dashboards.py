@@ -47,7 +47,7 @@ def test_queries_name_existing_metrics_and_labels(board: Dashboard, query: Query
 
 @pytest.mark.parametrize("board", DASHBOARDS, ids=[board.uid for board in DASHBOARDS])
 def test_dashboards_match_the_schema_of_grafana(board: Dashboard) -> None:
-    """The schema's classes read and write it unchanged, so they know every member."""
+    """The schema's classes read and write it unchanged, so they have every member."""
     register_default_plugins()
     document = read(board)
 

@@ -49,7 +49,7 @@ class FollowedSwap:
 
 
 class Follower:
-    """Does one journey and tells what happens meanwhile."""
+    """Does one journey and reports what happens meanwhile."""
 
     def __init__(
         self,

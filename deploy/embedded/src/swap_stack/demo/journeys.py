@@ -55,7 +55,7 @@ class Journey:
 
     @property
     def is_short_lived(self) -> bool:
-        """Whether it needs a swap that lives for seconds."""
+        """Whether it needs a swap that expires within seconds."""
         return self.payment_time is not PaymentTime.AT_ONCE
 
 

@@ -36,7 +36,7 @@ async def restore(superuser_url: str, file: Path) -> None:
 
 
 def _environment(superuser_url: str) -> Mapping[str, str]:
-    """Return what tells PostgreSQL's programs where to go; arguments can be read by every user."""
+    """Return the variables that connect PostgreSQL's programs; every user can read arguments."""
     parts = urlsplit(superuser_url)
     return {
         "PGHOST": parts.hostname or "",

@@ -15,7 +15,7 @@ RecoveryStatus = Mapping[str, Any]
 
 
 async def until_ended(operator: Operator, print_step: Callable[[str], None]) -> RecoveryStatus:
-    """Tell each change of what is proven, and return what is shown in the end.
+    """Print each change of what is proven, and return the last status.
 
     :raises StackError: when it does not end by itself in time.
     """
@@ -33,7 +33,7 @@ async def until_ended(operator: Operator, print_step: Callable[[str], None]) -> 
 
 
 def _read_status(operator: Operator) -> RecoveryStatus | None:
-    """Return nothing while the settler is away, or knows of no recovery."""
+    """Return nothing while the settler is away, or has no recovery."""
     try:
         status: RecoveryStatus = operator.run("recovery", "status")
     except StackError:

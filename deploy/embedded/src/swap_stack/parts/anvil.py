@@ -89,7 +89,7 @@ class Anvil(Daemon):
         self.spawn([str(program), *words(options), "--quiet", *self._arguments])
 
     def has_whole_state(self) -> bool:
-        """Tell whether what is on disk was written to its end."""
+        """Return whether what is on disk was written to its end."""
         try:
             orjson.loads(self._state.read_bytes())
         except (FileNotFoundError, orjson.JSONDecodeError):

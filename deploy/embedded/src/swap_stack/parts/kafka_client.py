@@ -15,10 +15,10 @@ REQUEST_TIMEOUT_MS = 2000
 
 
 async def has_brokers(kafka: KafkaSettings) -> bool:
-    """Tell whether the cluster answers and has a broker to make topics on."""
+    """Return whether the cluster answers and has a broker to make topics on."""
     if not await is_listening(int(kafka.bootstrap_servers.rpartition(":")[2])):
         return False
-    # A broker that is still starting is no news to anybody.
+    # A broker that is still starting is expected: aiokafka logs nothing about it.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     client = AIOKafkaAdminClient(**connection_options(kafka), request_timeout_ms=REQUEST_TIMEOUT_MS)
     try:

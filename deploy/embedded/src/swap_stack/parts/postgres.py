@@ -24,7 +24,7 @@ AUTOVACUUM_NAPTIME = "10s"
 class Postgres(Daemon):
     """One server; data below `var/postgres`, one password for the superuser."""
 
-    # Smart shutdown waits for clients for ever; this one tells them and goes.
+    # Smart shutdown waits for clients for ever; this one disconnects them and stops.
     stop_signal = signal.SIGINT
 
     def __init__(
@@ -45,7 +45,7 @@ class Postgres(Daemon):
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
 
     def environment(self) -> dict[str, str]:
-        """Return what tells PostgreSQL's own programs where to go as the superuser."""
+        """Return the variables that connect PostgreSQL's own programs as the superuser."""
         return {
             "PGHOST": "127.0.0.1",
             "PGPORT": str(self.port),

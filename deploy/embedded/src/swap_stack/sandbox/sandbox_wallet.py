@@ -15,7 +15,7 @@ BLOCK_SECONDS = 1
 
 
 class SandboxWallet(User):
-    """Pays, and does what only a development chain lets anybody do."""
+    """Pays, and makes calls that only a development chain allows."""
 
     def __init__(self, node: Node, key: DevelopmentKey) -> None:
         super().__init__(node, key)
