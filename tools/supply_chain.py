@@ -47,7 +47,7 @@ class Rules:
         return cls(frozenset(rules["allowed"]), rules["words"], rules["packages"])
 
     def accepts(self, expression: str) -> bool:
-        """Tell whether an SPDX expression, or a package's own word, is accepted."""
+        """Return whether an SPDX expression, or a package's own text, is accepted."""
         text = expression.strip()
         if text in self.words:
             return self.words[text] in self.allowed
@@ -61,7 +61,7 @@ class Rules:
 
 
 def _is_wrapped(text: str) -> bool:
-    """Tell whether the first parenthesis is closed by the last character."""
+    """Return whether the first parenthesis is closed by the last character."""
     if not (text.startswith("(") and text.endswith(")")):
         return False
     depth = 0

@@ -141,7 +141,7 @@ class Services:
         await self._scalar(HALT, {"reason": reason, "network": DESTINATION})
 
     async def add_second_factor(self, email: str) -> None:
-        """Make an account with a second factor, which no device knows."""
+        """Make an account with a second factor that no device has."""
         values = {"id": uuid4(), "email": email}
         await self._scalar(ACCOUNT, values, schema="dashboard")
         await self._scalar(FACTOR, values, schema="dashboard")

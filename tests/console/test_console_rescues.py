@@ -1,4 +1,4 @@
-"""A token that no catalogue knows: looked up, ordered back and approved in the console."""
+"""A token outside the catalogue: looked up, ordered back and approved in the console."""
 
 from __future__ import annotations
 

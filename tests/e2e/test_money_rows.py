@@ -75,7 +75,7 @@ class Row:
     reason: str | None = None
     revision: int = 0
     back: int = 0  # refunds
-    is_short_lived: bool = False  # it lives for seconds
+    is_short_lived: bool = False  # it expires within seconds
     is_late: bool = False  # and is funded after its expiry
     sends_again: Callable[[Sums], int] = lambda _: 0  # after the swap's end
     not_by_signature: str | None = None  # why it cannot happen to a gasless swap

@@ -131,7 +131,7 @@ async def test_the_payment_is_in_the_trace(
 async def test_settler_spans_are_linked_to_spans_of_the_watcher(
     trace: Sequence[ReceivedSpan], collector: Collector, topic: str
 ) -> None:
-    """The watcher does not know swaps: its spans are in a trace of the movement."""
+    """The watcher has no swaps: its spans are in a trace of the movement."""
     processed = [s for s in trace if (s.service, s.name) == ("settler", f"process {topic}")]
     linked = {link for span in processed for link in span.links}
 

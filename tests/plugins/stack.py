@@ -396,5 +396,5 @@ def _end_abandoned() -> None:
 
 
 def _lock_of(var: Path) -> Path:
-    """Return the file that the run of this folder locks while it lives."""
+    """Return the file that the run of this folder locks until it ends."""
     return var.with_name(f"{var.name}.lock")

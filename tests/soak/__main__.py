@@ -1,7 +1,7 @@
 """`SEED=1 MINUTES=10 BROKER=kafka python -m tests.soak`: exits with 0 only without problems.
 
 The logs of a failed run stay in `var/soak`. With KEEP=1 the report of a clean run is stored as a
-source of `docs/reliability.md`. FAULTS=0 causes no fault: every service lives as long as the run,
+source of `docs/reliability.md`. FAULTS=0 causes no fault: every service runs as long as the run,
 and its memory must not grow.
 """
 
