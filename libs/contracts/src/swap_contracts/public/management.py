@@ -133,7 +133,7 @@ class MeModel(PublicModel):
 
 
 class InvitationModel(PublicModel):
-    """Somebody who may become a member."""
+    """An invitation to become a member."""
 
     id: UUID
     organization_id: UUID
@@ -196,7 +196,7 @@ class AuditEntryModel(PublicModel):
 
 
 class WebhookModel(PublicModel):
-    """Where an app hears of its swaps."""
+    """The address at which an app receives its webhooks."""
 
     id: UUID
     app_id: UUID

@@ -156,7 +156,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "destination_address": "Who is paid.",
     "exclude_deposit_actions": "Leave `deposit_actions` empty.",
     "statuses": "Only swaps in one of these statuses; repeated or comma-joined.",
-    "include_expired": "Also swaps that nobody paid for.",
+    "include_expired": "Also swaps that expired without a deposit.",
     "reference_id": "Only swaps with this label.",
     "created_after": "Only swaps created after this moment.",
     "created_before": "Only swaps created before this moment.",
@@ -173,9 +173,9 @@ same bytes. Answer 2xx within 15 seconds, once it is written down.
 # By type. Any other is described by `WEBHOOK`.
 WEBHOOKS: Final[Mapping[str, str]] = {
     "webhook.test": (
-        "Sent when somebody asks for a test, to see that the endpoint hears and verifies. It has "
-        "the shape and the signature of the others, and is about the swap "
-        "`00000000-0000-0000-0000-000000000000`, which nobody has."
+        "Sent on request as a test that the endpoint receives and verifies messages. It has the "
+        "shape and the signature of the others, and is about the swap "
+        "`00000000-0000-0000-0000-000000000000`, which does not exist."
     ),
     "endpoint.disabled": (
         "Sent to the other endpoints of the app that asked for notices, when an endpoint is "

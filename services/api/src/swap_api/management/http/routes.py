@@ -384,7 +384,7 @@ def _members(members: ManageMembers) -> list[Endpoint]:
             lambda call: _with_token(
                 members.invite(call.id, name=call.body.name, role=call.body.role, actor=call.actor)
             ),
-            "Invite somebody and show the invitation's token, this once",
+            "Invite a member and show the invitation's token, this once",
             NewInvitationModel,
             body=InvitationBody,
             refuses=COUNT_LIMIT,
