@@ -53,8 +53,8 @@ async def _read_in_batches(
     found: dict[Holding, int] = {}
     for group, answer in zip(groups, answers, strict=True):
         if isinstance(answer, NodeRefused):
-            # A node with the state may refuse such a call. Reading one account separates the cases: a
-            # node without the state refuses that, too.
+            # A node with the state may refuse such a call. So one account is read: a node without
+            # the state refuses that, too.
             await _one_by_one(node, group[:1], place)
             return await _one_by_one(node, coins, place)
         found.update(zip(group, _words(node, answer, len(group)), strict=True))
