@@ -563,8 +563,7 @@ class TestASlotWithoutPayments:
         world.chain.mine()
 
         assert [world.paid_amount(n) for n in (1, 2)] == [0, PAYOUT]
-        cancels = await world.rows("SELECT nonce FROM attempt WHERE is_cancel")
-        assert cancels == [(0,)]
+        assert await world.rows("SELECT nonce FROM attempt WHERE is_cancel") == [(0,)]
 
 
 class TestGas:
@@ -588,13 +587,11 @@ class TestGas:
         await world.close_slots()
         await world.close_slots()
 
-        held = world.chain.world.balances[SIGNER, NATIVE]
         signer = await world.rows("SELECT balance FROM account WHERE holder = 'signer'")
-        assert signer == [(held,)]
+        assert signer == [(world.chain.world.balances[SIGNER, NATIVE],)]
         closed = await world.rows("SELECT count(*) FROM nonce_slot WHERE closed_at IS NOT NULL")
         assert closed == [(1,)]
         kinds = await world.rows(
-            "SELECT kind, count(*) FROM ledger_transaction "
-            "WHERE kind IN ('gas', 'topped_up') GROUP BY 1 ORDER BY 1"
+            "SELECT kind FROM ledger_transaction WHERE kind IN ('gas', 'topped_up') ORDER BY 1"
         )
-        assert kinds == [("gas", 1), ("topped_up", 1)]
+        assert kinds == [("gas",), ("topped_up",)]
