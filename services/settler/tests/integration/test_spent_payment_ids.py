@@ -230,7 +230,7 @@ async def test_all_externally_paid_ids_are_named_when_a_payment_fails(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results: list[Changes] = []
-    monkeypatch.setattr(observe_changes, "changed", results.extend)
+    monkeypatch.setattr(observe_changes, "changes_committed", results.extend)
     await world.confirmed_swaps(2)
     await world.new_process()(epoch=world.epoch)
     ours = dict(world.chain.pool)
