@@ -19,7 +19,8 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from math import isclose
 from pathlib import Path
 from typing import Any, Final
@@ -90,6 +91,7 @@ async def run_and_record(
 
     :param partners: by whether their swaps have a lifetime of seconds.
     """
+    starts = await _end_offsets(description)
     # A reorg and a slow deposit need blocks at the chain's own interval.
     with Chain.of(description, LARGE_ROUTE.source_network).interval_mining_only():
         played = await asyncio.gather(
@@ -101,7 +103,7 @@ async def run_and_record(
         for case, one in zip(CASES, played, strict=True)
         if isinstance(one, PlayedSwap)
     }
-    return plays, {"cases": cases, "topics": await _record_topics(description)}
+    return plays, {"cases": cases, "topics": await _record_topics(description, starts)}
 
 
 async def _record(partner: Partner, received: Path, case: Case, played: PlayedSwap) -> Any:
@@ -133,36 +135,49 @@ def _webhook(delivery: Delivery, *, is_last: bool) -> Mapping[str, Any]:
     }
 
 
-async def _record_topics(description: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return for each topic the names of headers and members."""
-    kafka = KafkaSettings(**description["kafka"])
-    consumer = AIOKafkaConsumer(**connection_options(kafka))
-    await consumer.start()
-    topics: dict[str, dict[str, set[str]]] = {}
-    try:
-        for topic in TOPICS:
-            forms = topics.setdefault(topic.name, {"headers": set(), "members": set()})
-            async for message in _messages(consumer, topic.name, kafka.topic_partitions):
-                forms["headers"] |= {name for name, _ in message.headers}
-                forms["members"] |= set(_members(json.loads(message.value)))
-    finally:
-        await consumer.stop()
+async def _end_offsets(description: Mapping[str, Any]) -> Mapping[TopicPartition, int]:
+    async with _consumer(description) as consumer:
+        ends: Mapping[TopicPartition, int] = await consumer.end_offsets(_partitions(description))
+        return ends
+
+
+async def _record_topics(
+    description: Mapping[str, Any], starts: Mapping[TopicPartition, int]
+) -> Mapping[str, Any]:
+    """Return for each topic the names of headers and members in its messages from `starts` on."""
+    forms: dict[str, dict[str, set[str]]] = {
+        topic.name: {"headers": set(), "members": set()} for topic in TOPICS
+    }
+    async with _consumer(description) as consumer:
+        ends = await consumer.end_offsets(list(starts))
+        consumer.assign(list(starts))
+        for partition, start in starts.items():
+            consumer.seek(partition, start)
+        while any([await consumer.position(each) < ends[each] for each in starts]):
+            for partition, records in (await consumer.getmany(timeout_ms=200)).items():
+                for message in records:
+                    found = forms[partition.topic]
+                    found["headers"] |= {name for name, _ in message.headers}
+                    found["members"] |= set(_members(json.loads(message.value)))
     return {
-        topic: {name: sorted(found) for name, found in forms.items()}
-        for topic, forms in topics.items()
+        topic: {name: sorted(names) for name, names in found.items()}
+        for topic, found in forms.items()
     }
 
 
-async def _messages(consumer: AIOKafkaConsumer, topic: str, count: int) -> Any:
-    """Yield every message of the topic."""
-    partitions = [TopicPartition(topic, number) for number in range(count)]
-    ends = await consumer.end_offsets(partitions)
-    consumer.assign(partitions)
-    await consumer.seek_to_beginning(*partitions)
-    while any([await consumer.position(each) < ends[each] for each in partitions]):
-        for records in (await consumer.getmany(timeout_ms=200)).values():
-            for record in records:
-                yield record
+def _partitions(description: Mapping[str, Any]) -> list[TopicPartition]:
+    count = KafkaSettings(**description["kafka"]).topic_partitions
+    return [TopicPartition(topic.name, number) for topic in TOPICS for number in range(count)]
+
+
+@asynccontextmanager
+async def _consumer(description: Mapping[str, Any]) -> AsyncIterator[AIOKafkaConsumer]:
+    consumer = AIOKafkaConsumer(**connection_options(KafkaSettings(**description["kafka"])))
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
 
 
 def comparable(value: Any, name: str = "") -> Any:
