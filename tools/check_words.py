@@ -256,8 +256,8 @@ def blocks(page: str) -> Iterator[str]:
 def long_sentences(page: str) -> Iterator[str]:
     """Return the sentences of a page with more words than allowed, inline code as `code`."""
     for block in blocks(page):
-        prose = LIST_OF_NAMES.sub("code", TAG.sub(" ", ONE_WORD.sub("code", block)))
-        for sentence in SENTENCE_END.split(prose):
+        text = LIST_OF_NAMES.sub("code", TAG.sub(" ", ONE_WORD.sub("code", block)))
+        for sentence in SENTENCE_END.split(text):
             words = [word for word in sentence.split() if any(map(str.isalnum, word))]
             if len(words) > SENTENCE_WORDS_MAX:
                 yield " ".join(words)

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -94,11 +94,7 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
     :raises ProgramFailed: when a build fails.
     """
     require(images_unavailable_reason())
-    await _make_base(report)
-    for name in names:
-        with report.time_step(f"image {name}"):
-            await _build(name)
-            await _load(name)
+    await _build_and_load(report, names, _load)
 
 
 async def load_compose_images(report: Report) -> None:
@@ -109,11 +105,17 @@ async def load_compose_images(report: Report) -> None:
     """
     require(images_unavailable_reason() or docker_unavailable_reason())
     await run_to_end(["docker", "version"])  # a build takes minutes: fail before it
+    await _build_and_load(report, OF_COMPOSE, _load_into_docker)
+
+
+async def _build_and_load(
+    report: Report, names: Sequence[str], load: Callable[[str], Awaitable[None]]
+) -> None:
     await _make_base(report)
-    for name in OF_COMPOSE:
+    for name in names:
         with report.time_step(f"image {name}"):
             await _build(name)
-            await _load_into_docker(name)
+            await load(name)
 
 
 async def _build(name: str) -> None:
