@@ -19,7 +19,8 @@ Generated from `libs/contracts/src/swap_contracts` by `make generate`. Every mes
 in order; a body that can change carries a version, and a consumer ignores one that is not newer.
 Amounts are decimal digits in base units. Twelve partitions each.
 
-The decision and the SQL of each: [architecture.md](architecture.md#one-swap).
+The decision and the SQL of each: [in one swap](architecture.md#one-swap), or
+[in other messages](architecture.md#other-messages-and-failure-paths).
 """
 
 

@@ -25,7 +25,7 @@ class Level(StrEnum):
 class Finding:
     """One line: the checked part, its state, and what to do about a problem.
 
-    `money` is the place of the money that a problem concerns.
+    `money` says where the money is that a problem concerns, or what happens to it meanwhile.
     """
 
     part: str

@@ -1,4 +1,4 @@
-"""Addresses and tokens, which every command gets from the root."""
+"""The services' URLs and the operator's token, which each command gets from the root command."""
 
 from __future__ import annotations
 

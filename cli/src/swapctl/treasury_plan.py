@@ -1,6 +1,7 @@
-"""Plans transfers between networks: balances, commitments and caps in, steps out. Pure.
+"""Plans transfers between networks: balances, liabilities and caps in, moves and shortages out.
 
-This module sends nothing. An owner, a funder or an operator carries out each step manually.
+Pure: it sends nothing. `commands/treasury.py` makes the steps of a plan. An owner, a funder or an
+operator carries out each step manually.
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ def free_target(*, caps_per_window: Sequence[int], chosen: int | None) -> int:
 
 
 def make_plan(holdings: Sequence[Holding]) -> Plan:
-    """Cover shortages with the spare inventory of other networks, the largest first.
+    """Cover shortages with the spare inventory of other networks.
 
-    Liabilities are never moved, nor the free balance of a target.
+    The largest surplus covers the largest shortage, until one is used up. Liabilities are never
+    moved, nor is the target.
     """
     moves: list[Move] = []
     shortages: list[Shortage] = []

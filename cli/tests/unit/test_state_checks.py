@@ -1,4 +1,4 @@
-"""Each check of the state detects its problem, and names the place of the money."""
+"""Each check of the state detects its problem, and says what happens to the money."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ def test_a_healthy_consumer_or_node_has_no_line(
 
 
 @pytest.mark.parametrize("case", [check_parked("api", 1, 5), check_cover({**COVER, "owed": 10})])
-def test_a_finding_about_money_names_its_place(case: Finding) -> None:
+def test_a_finding_about_money_says_what_happens_to_it(case: Finding) -> None:
     assert case.money

@@ -1,4 +1,4 @@
-"""Claimable money: payments that could not be sent, and deposits without a match."""
+"""Claimable money: payments that could not be sent, and deposits without a swap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("id", "kind", "network", "token", "base_units", "swap_id", "deposit_i
 
 @claimable.callback()
 def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
-    """List balances that an operator has to pay; `suspense` belongs to no swap."""
+    """List balances that an operator has to pay; `suspense` is a deposit without a swap."""
     if context.invoked_subcommand is not None:
         return
     result = internal(context, ServiceName.SETTLER).get_all("/claimable", "claimable")
@@ -38,7 +38,7 @@ def sweep(
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
-    """Sweep a token that belongs to no swap, so that its owner can be paid."""
+    """Sweep a deposit without a swap, so that its owner can be paid."""
     body = {"network": network, "address": address, "token": token, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/sweeps", body), as_json=as_json)
 
@@ -51,7 +51,7 @@ def pay_claimable(
     to: Annotated[str, typer.Option(help="The address of its owner, on the balance's network.")],
     base_units: Annotated[str, typer.Option(help="The full listed amount, as a confirmation.")],
     reason: Annotated[
-        str, reason_option("What is the evidence of its owner", "Stored with the payment.")
+        str, reason_option("What proves who the owner is", "Stored with the payment.")
     ],
     _by: IgnoredBy = None,
     as_json: Json = False,
@@ -70,12 +70,12 @@ def attach_claimable(
     swap: Annotated[str, typer.Option(help="The swap that it was meant for.")],
     base_units: Annotated[str, typer.Option(help="The full listed amount, as a confirmation.")],
     reason: Annotated[
-        str, reason_option("What is the evidence of its owner", "Stored with the deposit.")
+        str, reason_option("What proves who the owner is", "Stored with the deposit.")
     ],
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
-    """Attach a transfer without a swap to a swap. It becomes an ordinary deposit."""
+    """Attach a deposit without a swap to a swap. It becomes an ordinary deposit."""
     body = {"swap_id": swap, "base_units": base_units, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
     show(result, as_json=as_json)

@@ -60,7 +60,9 @@ class Says(Node):
 def test_no_service_no_library_and_no_contract_mentions_it() -> None:
     for file in (f for source in REAL for f in source.rglob("*.*") if f.suffix in (".py", ".sol")):
         text = file.read_text().lower()
-        assert PREFIX not in text or file.name == "rehearsals.py", file  # texts that live refuses
+        assert PREFIX not in text or file.name == "rehearsals.py", (
+            file
+        )  # recipients that live services refuse
         assert "sandbox" not in text, file
         assert "swap_stack" not in text, file
 
@@ -125,7 +127,7 @@ async def test_development_chain_is_accepted_by_its_id_and_its_program() -> None
     assert node.methods == ["eth_chainId", "web3_clientVersion"]
 
 
-def test_every_outcome_has_a_part_and_an_address_of_its_own() -> None:
+def test_every_outcome_has_a_user_action_and_an_address_of_its_own() -> None:
     assert set(USER_ACTIONS) == set(OUTCOME_DESCRIPTIONS) == set(SandboxOutcome)
     assert {find_outcome(meaning.address) for meaning in OUTCOME_DESCRIPTIONS.values()} == set(
         SandboxOutcome
@@ -188,7 +190,7 @@ async def test_every_exception_of_an_outcome_run_is_logged(
 
 
 class Fails:
-    """A play with first attempts that fail."""
+    """An outcome run with first attempts that fail."""
 
     swap_id, outcome = "one", SandboxOutcome.COMPLETED
 
@@ -278,7 +280,7 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
     }
     action = {"amount_in_base_units": "0", "encoded_args": None, "token": token}
 
-    class Says:
+    class Partner:
         async def swap(self, _: str) -> Any:
             return {"swap": swap}
 
@@ -289,11 +291,12 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
     outcome_run = OutcomeRun(
         swap_id="one",
         outcome=SandboxOutcome.COMPLETED,
-        partner=Says(),  # type: ignore[arg-type]
+        partner=Partner(),  # type: ignore[arg-type]
         sandbox_wallet=None,  # type: ignore[arg-type]
         other=None,  # type: ignore[arg-type]
         before_paying=lambda _: None,
     )
 
+    # Four times the route's minimum of 0.25, with six decimals.
     assert await outcome_run.amount_to_deposit(action) == 1_000_000
     assert await outcome_run.amount_to_deposit({**action, "amount_in_base_units": "7"}) == 7

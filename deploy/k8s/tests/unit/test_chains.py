@@ -33,13 +33,13 @@ class DeploymentsOfAnotherRelease:
         self.applied[name] = data
 
 
-async def test_contracts_of_another_release_give_one_error_and_stay_stored() -> None:
+async def test_contracts_of_another_release_raise_one_error_and_stay_stored() -> None:
     config_maps = DeploymentsOfAnotherRelease()
 
     with pytest.raises(StackError, match="another release"):
         await prepare_chains(cast(ConfigMaps, config_maps), ROOT, FORWARDED, SIGNER_KEY)
 
-    assert list(config_maps.applied) == [DEPLOYMENTS]
+    assert list(config_maps.applied) == [DEPLOYMENTS]  # and no catalogue
 
 
 def test_refusal_of_a_node_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

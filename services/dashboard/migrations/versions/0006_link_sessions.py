@@ -1,4 +1,7 @@
-"""Who signed in by a link: such a session replaces a lost password, once."""
+"""Sessions opened by an operator's sign-in link.
+
+One such session may set a new password without the lost one, once.
+"""
 
 from alembic import op
 

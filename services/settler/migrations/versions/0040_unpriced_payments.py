@@ -1,4 +1,7 @@
-"""A payment without a price waits for every cap in dollars and counts nothing in them."""
+"""Every cap in dollars holds a payment without a price until an operator lets it pass.
+
+Then it does not count in a cap.
+"""
 
 from alembic import op
 

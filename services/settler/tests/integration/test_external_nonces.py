@@ -52,7 +52,7 @@ async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-async def a_foreign(
+async def an_external(
     world: World, nonce: int, *, call: Call | None = None, value: int = STOLEN
 ) -> str:
     """Send an external transaction with our signer's key."""
@@ -78,12 +78,12 @@ async def with_used_nonce(world: World, count: int = 1) -> str:
     await world.confirmed_swaps(count)
     await world.send_everything()
     world.chain.pool.clear()
-    external = await a_foreign(world, 0)
+    external = await an_external(world, 0)
     await halted(world)
     return external
 
 
-async def paid_by(world: World, to_address: str) -> int:
+async def paid_id_of(world: World, to_address: str) -> int:
     """Return the id that the Treasury accepts once for a payment."""
     rows = await world.rows("SELECT to_address, paid_id FROM intent")
     return next(int(row.paid_id) for row in rows if row.to_address == to_address)
@@ -114,7 +114,7 @@ async def balance_of_signer(world: World) -> int:
     return await world.store.signer_balance(NATIVE)
 
 
-class TestAForeignNonce:
+class TestAnExternalNonce:
     @pytest.mark.fault("S11")
     async def test_s11_is_closed_by_its_proof_and_its_payments_leave_once_on_another(
         self, world: World
@@ -158,7 +158,7 @@ class TestAForeignNonce:
         await world.send_everything()
         world.chain.pool.clear()
         world.chain.give(SIGNER, NATIVE, 5 * FLOAT)
-        external = await a_foreign(world, 0, value=3 * FLOAT)
+        external = await an_external(world, 0, value=3 * FLOAT)
         world.chain.mine(2)
         await halted(world)
 
@@ -189,7 +189,7 @@ class TestAForeignNonce:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        used_by = [await a_foreign(world, nonce) for nonce in range(3)]
+        used_by = [await an_external(world, nonce) for nonce in range(3)]
         await halted(world)
         resume = world.resuming()
         with pytest.raises(RequestRefused, match="no transaction is named"):
@@ -211,7 +211,7 @@ class TestAForeignNonce:
         await world.confirmed_swaps(1)
         waiting = (await world.store.due(limit=1)).payments
         await world.store.assign([tuple(waiting)], epoch=world.epoch)
-        external = await a_foreign(world, 0)
+        external = await an_external(world, 0)
         world.chain.mine(3)
         await world.store.halt("a person must look")
 
@@ -252,7 +252,7 @@ class TestAForeignNonce:
         assert dead.slot["consumed_by"] == external
 
     @pytest.mark.fault("S11")
-    async def test_s11_a_lane_that_looked_before_does_not_halt_it_again(
+    async def test_s11_a_lane_that_loaded_the_nonces_before_does_not_halt_it_again(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         external = await with_used_nonce(world)
@@ -277,7 +277,7 @@ class TestTheProof:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        external = await a_foreign(world, 0)
+        external = await an_external(world, 0)
         await world.store.halt("a person must look")
 
         with pytest.raises(RequestRefused, match="in no final block"):
@@ -314,8 +314,8 @@ class TestTheProof:
         await world.confirmed_swaps(2)
         await world.send_everything()
         world.chain.pool.clear()
-        paid_id = await paid_by(world, a_recipient(1))
-        external = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
+        paid_id = await paid_id_of(world, a_recipient(1))
+        external = await an_external(world, 0, call=paying(paid_id, a_recipient(1)))
         await halted(world)
 
         results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
@@ -342,7 +342,7 @@ class TestTheProof:
     ) -> None:
         """Its nonce was used before any node had our transaction: a refund would pay twice."""
         await world.confirmed_swaps(1)
-        paid_id = await paid_by(world, a_recipient(1))
+        paid_id = await paid_id_of(world, a_recipient(1))
         if is_signed:
             monkeypatch.setattr(world.sender, "broadcast", no_node_answers)
             await world.send_everything()
@@ -350,7 +350,7 @@ class TestTheProof:
         else:
             waiting = (await world.store.due(limit=1)).payments
             await world.store.assign([tuple(waiting)], epoch=world.epoch)
-        external = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
+        external = await an_external(world, 0, call=paying(paid_id, a_recipient(1)))
         world.chain.mine(3)
         await world.store.halt("a person must look")
         assert await world.intent_states() == ["assigned"]
@@ -370,7 +370,7 @@ class TestTheProof:
     ) -> None:
         """A transaction of another operator paid it, and a reorg can still remove it."""
         external = await with_used_nonce(world)
-        call = paying(await paid_by(world, a_recipient(1)), a_recipient(1))
+        call = paying(await paid_id_of(world, a_recipient(1)), a_recipient(1))
         world.chain.authorize(EXTERNAL_RECIPIENT)
         other = FakeSender(world.chain, EXTERNAL_RECIPIENT)
         await other.broadcast([await other.sign(call, nonce=0, fees=FEES)])
@@ -392,7 +392,7 @@ class TestTheProof:
         await world.send_everything()
         world.chain.pool.clear()
         behind = await world.reader.head()
-        used_by = [await a_foreign(world, nonce) for nonce in range(4)]
+        used_by = [await an_external(world, nonce) for nonce in range(4)]
         await halted(world)
 
         async def head() -> Block:
@@ -429,7 +429,7 @@ class TestTheProof:
     async def test_s11_is_refused_while_the_watcher_has_the_payment_in_a_block(
         self, world: World
     ) -> None:
-        """R3: a reorg replaced it by the external transaction, and the chain-watcher is behind."""
+        """Fault R3: a reorg put the external one in its place; the chain-watcher is behind."""
         external = await with_used_nonce(world)
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
@@ -478,7 +478,7 @@ async def test_s11_a_sweep_on_an_external_nonce_is_retried(
         await world.arrives(1)
         await world.sweep()
         world.chain.pool.clear()
-        external = await a_foreign(world, 0)
+        external = await an_external(world, 0)
         await halted(world)
 
         await world.resuming()(SOURCE, used_by=[external], **OPERATOR_ORDER)

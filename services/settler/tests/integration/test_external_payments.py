@@ -121,7 +121,7 @@ class TestExplaining:
             assert await status(world) == "ls_transfer_pending"
 
     async def test_is_not_abandoned_for_its_age_after_a_resume(self, world: World) -> None:
-        """No lane may try it meanwhile, as while it is in a queue."""
+        """It does not count as unsent, as a payment in a cap's queue does not."""
         await pay_externally(world, a_recipient(1))
         await world.resuming()(DESTINATION, **OPERATOR_ORDER)
 
@@ -170,7 +170,7 @@ class TestExplaining:
         assert not await is_halted(world)
 
     async def test_an_external_payment_of_our_own_key_ends_as_well(self, world: World) -> None:
-        """Its nonce was named before: ADR 0034."""
+        """Its nonce must be named first: ADR 0029."""
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()

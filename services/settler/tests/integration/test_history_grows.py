@@ -65,7 +65,7 @@ AT_MOST: Final = 170  # pages, and rows of each step: most look up seven ids
 # These get all open rows.
 PAGES: Final[Mapping[str, int]] = {
     # 199 for five heads. The holds of a recovery, looked up in each of four branches (decision
-    # 0051), take 93. Operators' stops take 46, the reverts of each recipient (decision 0062) 44.
+    # 0046), take 93. Operators' stops take 46, the reverts of each recipient (decision 0057) 44.
     "outflow_statements.HEADS": 400,
     # At the start of a lane: the payments among the first and last thousand of its signer.
     "lane_statements.OLDEST_AND_NEWEST_PAID": 250,

@@ -121,7 +121,7 @@ class TestAFinalPayment:
             intents=(again,),
         )
 
-    def test_that_the_chain_takes_back_is_sent_again_and_halts(self) -> None:
+    def test_that_a_reorg_removes_is_broadcast_again_and_halts(self) -> None:
         mined = swap_of(decided(self.FINAL, "confirmed", version=3))
 
         change = decided(mined, "reverted", version=4)
@@ -230,7 +230,9 @@ class TestAPaymentWhoseMoneyAReorgTook:
         assert change.ledger[-1].dedupe_key == f"credit_reversed/{deposit.id}/{deposit.version}"
 
     @pytest.mark.parametrize("kind", [IntentKind.REFUND, IntentKind.CLAIM])
-    def test_on_an_own_leg_is_claimable_no_more_and_leaves_the_swap(self, kind: IntentKind) -> None:
+    def test_of_a_late_deposit_is_no_longer_claimable_and_leaves_the_swap(
+        self, kind: IntentKind
+    ) -> None:
         fact = a_deposit_fact(units=1_000)
         over = replace(a_swap(refund_address=USER), status=Status.COMPLETED)
         late = swap_of(deposits.decide(over, fact, at=NOON, available=0, paid_id=1))
@@ -316,7 +318,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
 
 
 class TestADeadPayment:
-    def test_of_an_output_is_refunded_for_the_destination(self) -> None:
+    def test_of_an_output_starts_a_refund(self) -> None:
         swap = out()
 
         change = abandon_payment(swap, output_of(swap).id, at=AT, because="so", failures=1)
@@ -324,7 +326,7 @@ class TestADeadPayment:
         pending = swap_of(change)
         assert (pending.status, pending.changed_at) == (Status.REFUND_PENDING, AT)
         assert pending.fail_reason is FailReason.DESTINATION_UNAVAILABLE
-        assert change.refunds_due == (None,)
+        assert change.refunds_due == (None,)  # of the main leg
         assert change.previous_status is Status.PAYOUT_PENDING
 
     def test_of_a_claim_leaves_the_swap_as_it_was(self) -> None:
@@ -347,7 +349,7 @@ class TestADeadPayment:
             ledger=(ledger.claim_released(dead),),
         )
 
-    def test_is_not_known(self) -> None:
+    def test_of_an_unknown_id_changes_nothing(self) -> None:
         assert abandon_payment(out(), a_swap().id, at=AT, because="", failures=0) is NOTHING
 
     def test_fails_for_a_reason_only_on_the_main_leg(self) -> None:
@@ -364,7 +366,7 @@ class TestADeadPayment:
         assert change.refunds_due == ()
 
 
-def test_a_payment_is_sent_with_the_time_of_the_lane() -> None:
+def test_a_payment_is_marked_sent_at_the_time_that_the_lane_gives() -> None:
     swap = out(IntentState.ASSIGNED)
 
     change = payouts.mark_sent(swap, output_of(swap).id, at=NOON + MINUTE)

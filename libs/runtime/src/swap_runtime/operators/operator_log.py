@@ -61,7 +61,7 @@ class LoggedOrder:
     proposal_id: UUID | None = None
     # Ends the proposal in the order's transaction, or refuses the order.
     end_proposal: Callable[[Transaction], Awaitable[None]] | None = None
-    logged_in: Transaction | None = None
+    logged_in: Transaction | None = None  # the one that wrote its row; nothing else writes one
 
     @property
     def is_logged(self) -> bool:

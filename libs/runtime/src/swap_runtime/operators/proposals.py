@@ -71,6 +71,8 @@ class Proposal:
 
 
 class Proposals:
+    """Orders that wait for a second operator; `order_desk.py` approves and ends them."""
+
     def __init__(self, engine: Engine, *, lifetime: timedelta) -> None:
         self._engine = engine
         self._lifetime = lifetime
@@ -101,7 +103,7 @@ class Proposals:
     ) -> Sequence[Proposal]:
         """Return the oldest open ones.
 
-        :param action: of this order alone.
+        :param action: only proposals of this action.
         :param after: only what follows the proposal of this time and id.
         """
         after_at, after_id = after or (None, FIRST_ID)

@@ -71,7 +71,7 @@ class PostgresDeliveries:
         return tuple(secrets)
 
     async def record(self, outcomes: Sequence[AttemptOutcome]) -> Sequence[AttemptOutcome]:
-        """Write down attempts and what follows from them; of a claim that was lost, nothing.
+        """Write down attempts and what follows from them; without its claim, only for its endpoint.
 
         Return them as stored: an endpoint that answered since is not disabled.
         """

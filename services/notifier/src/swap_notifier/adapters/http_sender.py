@@ -28,7 +28,7 @@ FIXED_HEADERS: Final = {
     "user-agent": "swap-notifier",
     "accept-encoding": "identity",
 }
-REPEATED: Final = "svix-"  # the family of headers that repeats the other
+REPEATED: Final = "svix-"  # headers with this prefix repeat the `webhook-` headers
 
 
 class HttpSender:
@@ -45,7 +45,7 @@ class HttpSender:
         await self._session.close()
 
     async def send(self, claimed: ClaimedMessage, *, at: datetime) -> Answer:
-        """Post the stored bytes. Redirects are not followed: one is an answer, and a failure."""
+        """Post the stored bytes. A redirect is not followed: it counts as a failed answer."""
         forbid_open_transaction("webhook")
         began = monotonic_ns()
         headers: dict[str, str] = {}
@@ -80,7 +80,7 @@ class HttpSender:
 
 
 async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """Return the begin of the body, and whether nothing is missing of it.
+    """Return the beginning of the body, and whether it is complete.
 
     A short body is read to its end, so that its connection can be reused. When a response is
     released early, its connection is closed by aiohttp.
@@ -117,7 +117,7 @@ def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:
 
 
 def _words(error: Exception) -> str:
-    """Return what went wrong; a receiver may have put anything into it."""
+    """Return the error as text without NUL, cut: part of it may come from the receiver."""
     is_refused = isinstance(getattr(error, "os_error", None), AddressRefused)
     if is_refused or isinstance(error, aiohttp.ClientConnectorDNSError):
         return NOWHERE_PUBLIC

@@ -1,4 +1,6 @@
-"""Every SQL statement of the notifier. Each takes arrays: a batch costs a fixed number of them."""
+"""Every SQL statement of the notifier. Those of a batch take arrays, so a batch costs a fixed
+number of statements.
+"""
 
 from typing import Final
 
@@ -98,8 +100,9 @@ FROM claimed CROSS JOIN LATERAL (
 """,
 )
 
-# One statement for messages, attempts and endpoints. Who lost the claim writes nothing, and
-# nothing is tried again for an endpoint that was disabled meanwhile.
+# One statement for messages, attempts and endpoints. An attempt that lost its claim changes no
+# message and is not logged. It counts for its endpoint all the same: it reached it, or failed.
+# Nothing is tried again for an endpoint that was disabled meanwhile.
 RECORD: Final = sql("""
 WITH outcome AS (
   SELECT * FROM unnest(
@@ -180,8 +183,8 @@ CHOOSE_EVENTS: Final = sql("""
 UPDATE endpoint SET wants_updates = :wants_updates, wants_notices = :wants_notices
 WHERE id = :id AND removed_at IS NULL
 """)
-# The secret before the last one signs until its day ends. An owner who lost the answer with the
-# last one rotates again at once, while the receiver still has the earlier one.
+# The secret before the last one signs until 24 hours after its rotation. An owner who lost the
+# answer with the last one rotates again at once, while the receiver still has the earlier one.
 ROTATE: Final = sql("""
 UPDATE endpoint
 SET earlier_secret = CASE WHEN previous_secret_until > :at THEN previous_secret END,
@@ -282,8 +285,8 @@ coalesce((SELECT jsonb_agg(jsonb_build_object(
 """
 ATTEMPTS_SHOWN_MAX: Final = 20
 # The latest attempts, oldest first. A replay restarts their numbers, so they are ordered by their
-# ids. A range of one message and an order that names it: with `=`, Postgres may walk back through
-# the ids of all messages. So the index by message and id is read, from its end.
+# ids. BETWEEN makes Postgres read the index (message_id, id) from its end. With `=` it may walk
+# back through the ids of all messages.
 _EXCHANGES: Final = f"""
 coalesce((SELECT jsonb_agg(jsonb_build_object(
     'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
@@ -309,8 +312,8 @@ _IS_WANTED: Final = """e.ended_at < coalesce(CAST(:until AS timestamptz), 'infin
    AND (e.state <> 'delivered' OR NOT :undelivered_only)
    AND (e.state = 'delivered' OR NOT :delivered_only)"""
 _MAY_WAIT: Final = "CAST(:until AS timestamptz) IS NULL AND NOT :delivered_only"
-# What waits has no end yet and comes first. Two indexes: it is found by when it is due, what ended
-# by when that was.
+# What waits has no end yet and comes first. Two indexes: waiting messages are found by `due_at`,
+# ended ones by `ended_at`.
 _LISTED: Final = f"""
 (SELECT w.id, w.ended_at, w.due_at FROM webhook_message AS w
  WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting' AND {_MAY_WAIT}
@@ -456,7 +459,7 @@ CROSS JOIN LATERAL (
   WHERE endpoint_id = endpoint.id AND state = 'waiting' AND due_at <= :at
   ORDER BY due_at LIMIT 1) AS first
 """)
-# The endpoints are few, and none of them is many messages.
+# This reads no messages, and the endpoints are few.
 FAILING: Final = sql("""
 SELECT count(*) AS endpoints, min(failing_since) AS since FROM endpoint
 WHERE failing_since IS NOT NULL AND disabled_at IS NULL AND removed_at IS NULL

@@ -1,4 +1,4 @@
-"""The event name of a swap's change, and its receivers."""
+"""The event name of a swap's change."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def agree(
     A symbol with sources too far apart has no price: one of them is wrong. A symbol with only old
     sources keeps the newest price, which quotes refuse by its age.
 
-    :param single_provider_feeds: feeds on live networks with one provider: its nodes alone could
-        make them up. They count only beside a fresh price of another source.
+    :param single_provider_feeds: feeds read on live networks through nodes of one company only: it
+        could invent the price. They count only beside a fresh price of another source.
     """
     by_symbol = _by_symbol(prices_of_sources)
     for symbol, prices_of_one in _by_symbol(single_provider_feeds).items():

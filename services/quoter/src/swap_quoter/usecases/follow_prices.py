@@ -16,12 +16,12 @@ class PriceBook:
     """The last prices of every source, and the market that follows from them."""
 
     def __init__(
-        self, market: Market, bounds: Bounds, *, one_provider_sources: Collection[str] = ()
+        self, market: Market, bounds: Bounds, *, single_provider_sources: Collection[str] = ()
     ) -> None:
         """
-        :param one_provider_sources: names of sources that count only beside another.
+        :param single_provider_sources: names of sources that count only beside another.
         """
-        self._one_provider_sources = frozenset(one_provider_sources)
+        self._single_provider_sources = frozenset(single_provider_sources)
         self._market = market
         self._bounds = bounds
         self._by_source: dict[str, Mapping[str, TimedValue]] = {}
@@ -34,10 +34,10 @@ class PriceBook:
     def settle(self, now: datetime) -> None:
         """Put into the market what the sources agree on now; the same again changes nothing."""
         of_one = [
-            self._by_source[name] for name in self._by_source.keys() & self._one_provider_sources
+            self._by_source[name] for name in self._by_source.keys() & self._single_provider_sources
         ]
         others = [
-            self._by_source[name] for name in self._by_source.keys() - self._one_provider_sources
+            self._by_source[name] for name in self._by_source.keys() - self._single_provider_sources
         ]
         agreed = agree(others, self._bounds, now=now, single_provider_feeds=of_one)
         if agreed.disputed != self._disputed:

@@ -61,7 +61,7 @@ class PostgresSignRequests:
         self._engine = engine
 
     async def all_of(self, swap_id: UUID, signer: str) -> list[SignRequest]:
-        """Return the requests to a signer for a swap, the newest first."""
+        """Return the newest five requests to a signer for a swap, the newest first."""
         values = {"swap_id": swap_id, "signer": signer}
         rows = await read_alone(self._engine, SIGN_REQUESTS_OF, values)
         return [to_sign_request(row) for row in rows]
@@ -88,20 +88,24 @@ class PostgresSignRequests:
         return None if row is None else Submission(row.submission, row.valid_before)
 
     async def keep(self, request: SignRequest) -> SignRequest:
-        """Save the request, and return what was saved first under its number."""
+        """Save the request, and return what was saved first under its `issue`."""
         async with transaction(self._engine) as connection:
             connection.post(ADD_SIGN_REQUEST, sign_request_row(request))
             row = (await connection.execute(SIGN_REQUEST, _key(request))).one()
         return to_sign_request(row)
 
     async def refuse(self, request: SignRequest) -> None:
-        """Store that the submitted signature was invalid; another may be submitted."""
+        """Store that a signature for this request was invalid; another may be submitted."""
         await execute_alone(self._engine, REFUSE_SIGN_REQUEST, _key(request))
 
     async def submit(
         self, request: SignRequest, message: Callable[[int], Outgoing], *, now: datetime
     ) -> bool:
-        """The swap's row is locked meanwhile: of two that come together one is the first."""
+        """Accept the signature, and post `message` with its number.
+
+        Return False when another is in progress. The swap's row is locked meanwhile: of two that
+        come together one is the first.
+        """
         swap_id = {"swap_id": request.swap_id}
         async with transaction(self._engine) as connection:
             [locked], rows = await connection.ask(

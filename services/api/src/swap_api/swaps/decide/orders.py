@@ -197,7 +197,7 @@ class PriceQuery:
         )
 
     def check_numbers(self, route: Route) -> None:
-        """Look at the numbers where they change nothing: each has to be one.
+        """Refuse malformed numbers, although the answer does not depend on them.
 
         :raises Invalid: when one is none, or is out of range.
         """

@@ -19,7 +19,8 @@ class ReadLimits:
 
     async def __call__(self, caller: Caller, query: PriceQuery) -> bytes:
         """
-        :raises ApiRefusal: when the route or the method is not served.
+        :raises ApiRefusal: when the route or the funding method is not served, when a number is
+            malformed, or when the quoter does not answer.
         """
         route = find_route(self._catalogue, caller.environment, query.route)
         query.funding.check(route.source_network)

@@ -1,4 +1,4 @@
-"""What an operator reads of invariants."""
+"""The result of checking one invariant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class InvariantResult:
-    """The first rows that break one invariant; none where it holds."""
+    """The first rows that break one invariant; none where it holds or was not checked."""
 
     name: str
     rows: Sequence[Mapping[str, object]]

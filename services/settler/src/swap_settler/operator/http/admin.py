@@ -1,4 +1,6 @@
-"""The operators' routes of a settler, below `/admin` on the internal port."""
+"""What operators read of single records, below `/admin` on the internal port: a swap, a deposit,
+claimable balances, stuck swaps.
+"""
 
 from __future__ import annotations
 
