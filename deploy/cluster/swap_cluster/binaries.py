@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from dataclasses import dataclass
 
-from swap_cluster.machine import are_built
+from swap_cluster.machine import binaries_are_built
 from swap_cluster.settings import BINARIES, SOURCE
 from swap_stack.programs import run_to_end
 from swap_stack.report import Report
 
 KUBERNETES = "v1.37.2"  # of binaries/kube/go.mod
-VERSION = "k8s.io/component-base/version"
+VERSION_PACKAGE = "k8s.io/component-base/version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +42,8 @@ MODULES = (
         ("kube",),
         "nine minutes",
         (
-            f"-ldflags=-s -w -X {VERSION}.gitVersion={KUBERNETES}"
-            f" -X {VERSION}.gitMajor={MAJOR} -X {VERSION}.gitMinor={MINOR}",
+            f"-ldflags=-s -w -X {VERSION_PACKAGE}.gitVersion={KUBERNETES}"
+            f" -X {VERSION_PACKAGE}.gitMajor={MAJOR} -X {VERSION_PACKAGE}.gitMinor={MINOR}",
         ),
     ),
 )
@@ -56,10 +54,9 @@ async def build(report: Report) -> None:
 
     :raises ProgramFailed: with what the compiler wrote.
     """
-    if are_built():
+    if binaries_are_built():
         return
     BINARIES.mkdir(parents=True, exist_ok=True)
-    await asyncio.to_thread(os.nice, 10)
     for module in MODULES:
         if all((BINARIES / name).is_file() for name in module.results):
             continue
@@ -67,6 +64,7 @@ async def build(report: Report) -> None:
         with report.time_step(f"built {module.folder}"):
             await run_to_end(
                 [
+                    *("nice", "-n", "10"),
                     *("go", "-C", str(SOURCE / "binaries" / module.folder), "build"),
                     *("-trimpath", "-mod=readonly", *module.flags),
                     *("-o", f"{BINARIES}/", *module.packages),

@@ -29,7 +29,7 @@ def unavailable_reason() -> str | None:
     """Say in one sentence why no cluster can run here, or nothing when it can."""
     if os.geteuid() != 0:
         return "A cluster needs root: it makes network devices, mounts and cgroups."
-    if not are_built() and shutil.which("go") is None:
+    if not binaries_are_built() and shutil.which("go") is None:
         return "A cluster needs Go once, to build Kubernetes: install Go 1.26 or newer."
     missing = _packages_of(PROGRAMS)
     if not any((folder / "bridge").is_file() for folder in CNI_FOLDERS):
@@ -53,7 +53,7 @@ def docker_unavailable_reason() -> str | None:
     return f"Compose needs these packages: apt-get install {' '.join(missing)}" if missing else None
 
 
-def are_built() -> bool:
+def binaries_are_built() -> bool:
     return all((BINARIES / name).is_file() for name in BINARY_NAMES)
 
 

@@ -12,7 +12,7 @@ from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
 from swap_cluster.deployment import deploy
 from swap_cluster.images import load_images
-from swap_cluster.machine import are_built, images_unavailable_reason, unavailable_reason
+from swap_cluster.machine import binaries_are_built, images_unavailable_reason, unavailable_reason
 
 from deploy.cluster.tests.cluster.traffic import Traffic
 from deploy.cluster.tests.cluster.visitor import TIMEOUT, Visitor
@@ -24,7 +24,7 @@ from swap_stack.report import Report
 def cluster() -> None:
     """Start the cluster if it is not running; nothing is built here."""
     reason = unavailable_reason() or images_unavailable_reason()
-    if reason is None and not are_built():
+    if reason is None and not binaries_are_built():
         reason = "Kubernetes is not built here: `make cluster-up` does it once."
     if reason is not None:
         pytest.skip(f"NOTHING was tested on a cluster: {reason}")

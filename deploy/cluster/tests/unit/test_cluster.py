@@ -32,7 +32,7 @@ def test_missing_root_rights_are_reported_in_one_sentence(monkeypatch: pytest.Mo
 
 def test_missing_go_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(machine, "are_built", lambda: False)
+    monkeypatch.setattr(machine, "binaries_are_built", lambda: False)
     monkeypatch.setattr(machine.shutil, "which", lambda _: None)
 
     assert machine.unavailable_reason() == (
