@@ -22,7 +22,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
 from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.operator.http.admin import Admin
+from swap_settler.operator.http.records import RecordAdmin
 from swap_settler.operator.store.records import PostgresRecords
 from swap_settler.operator.usecases.inspect_records import InspectRecords
 from swap_settler.operator.usecases.list_stuck import ListStuck
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.connected
 
 def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
-    admin = Admin(
+    admin = RecordAdmin(
         InspectRecords(PostgresRecords(engine)),
         ListStuck(PostgresDwelling(engine, networks=[]), dwell, clock=utc_now),
     )

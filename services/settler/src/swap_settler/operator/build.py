@@ -15,7 +15,6 @@ from swap_runtime.process.supervision import Beat, Rounds
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import CONSUMER
 from swap_settler.operator import observe
-from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.caps import CapAdmin
@@ -23,6 +22,7 @@ from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.http.closures import ClosureAdmin
 from swap_settler.operator.http.partner_fees import FeeAdmin
 from swap_settler.operator.http.reconciliation import ReconciliationAdmin
+from swap_settler.operator.http.records import RecordAdmin
 from swap_settler.operator.http.rescues import RescueAdmin
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
@@ -125,7 +125,7 @@ def _serve_records(
     show_balances = ShowBalances(PostgresBacklogs(service.engine, treasuries=treasuries))
     report_backlogs = partial(show_balances.report, list(networks))
     service.every("report-backlogs", BACKLOG_INTERVAL, report_backlogs)
-    admin = Admin(InspectRecords(PostgresRecords(service.engine)), list_stuck)
+    admin = RecordAdmin(InspectRecords(PostgresRecords(service.engine)), list_stuck)
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/deposits/{id}", admin.deposit)
     service.admin("GET", "/claimable", admin.claimable)

@@ -26,7 +26,7 @@ from swap_settler.records import Record
 from swap_settler.settling.decide.dwelling import StuckSwap
 
 
-class Admin:
+class RecordAdmin:
     def __init__(self, inspect_records: InspectRecords, list_stuck: ListStuck) -> None:
         self._inspect_records = inspect_records
         self._list_stuck = list_stuck
