@@ -13,7 +13,7 @@ import pytest
 from tests.conformance import report
 from tests.conformance.brief import Brief
 from tests.conformance.development import Operator
-from tests.conformance.paid import PaidSwaps
+from tests.conformance.paid_swaps import PaidSwaps
 from tests.conformance.receiver import Receiver
 from tests.conformance.settings import Settings, read_settings
 from tests.conformance.signing import RequirementMissing

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from tests.conformance.paid import JOURNEYS, PaidSwaps
+from tests.conformance.paid_swaps import JOURNEYS, PaidSwaps
 from tests.conformance.receiver import Receiver
 from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import Endpoint, endpoints

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.conformance.observed import Observations
+from tests.conformance.observations import Observations
 from tests.conformance.settings import Settings
 from tests.conformance.tables import codes
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.conformance.everything import AUTHORIZE, ask
-from tests.conformance.paid import PaidSwaps
+from tests.conformance.paid_swaps import PaidSwaps
 from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import Endpoint, beyond, endpoints, enums
 from tests.conformance.target import Target

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.everything import observe_everything
-from tests.conformance.observed import Observations
-from tests.conformance.paid import PaidSwaps
+from tests.conformance.observations import Observations
+from tests.conformance.paid_swaps import PaidSwaps
 from tests.conformance.receiver import Receiver
 from tests.conformance.shapes import field_fault, unknown_members
 from tests.conformance.tables import Field, Model, fields, models

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.paid import PaidSwaps
+from tests.conformance.paid_swaps import PaidSwaps
 from tests.conformance.tables import enums
 from tests.conformance.wallet import GAS_USUAL, Chain, Wallets
 from tests.conformance.world import World, new_address

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.paid import Journey, PaidSwaps
+from tests.conformance.paid_swaps import Journey, PaidSwaps
 from tests.conformance.receiver import REDIRECT, Delivery, Receiver
 from tests.conformance.signing import RequirementMissing
 from tests.conformance.tables import enums, fields_of

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.console.operated import ADDRESS, Console, Services
+from tests.console.operator_services import ADDRESS, Console, Services
 
 
 @pytest.fixture

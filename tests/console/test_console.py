@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from swap_dashboard.console.ports import ServiceName
-from tests.console.operated import (
+from tests.console.operator_services import (
     ADDRESS,
     BAD,
     HOSTILE,

@@ -12,7 +12,7 @@ from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_claims import OWNER, only_balance, ordered
 from services.settler.tests.lane_harness import DESTINATION, World, a_deposit, a_funding
 from swap_domain.catalogue import NATIVE
-from tests.console.operated import ADDRESS, WITHOUT_SWAP, Browser, Console, only_settler
+from tests.console.operator_services import ADDRESS, WITHOUT_SWAP, Browser, Console, only_settler
 from tests.console.test_console_lists import reads_of
 from tests.plugins.postgres import Database
 

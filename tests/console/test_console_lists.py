@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Final
 
 import pytest
+from swap_settler.operator.http.admin import Admin
 
 from services.settler.tests.admin_port import weighing
 from services.settler.tests.fakes import FixedPrices
@@ -21,7 +22,6 @@ from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import CONSUMER
-from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.caps import CapAdmin
@@ -41,7 +41,7 @@ from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
-from tests.console.operated import ADDRESS, Browser, Console, only_settler
+from tests.console.operator_services import ADDRESS, Browser, Console, only_settler
 from tests.plugins.postgres import Database
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]

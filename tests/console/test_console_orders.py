@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.console.operated import BAD, OWNER, Console, Services, serve_operators
+from tests.console.operator_services import BAD, OWNER, Console, Services, serve_operators
 from tests.console.operators import Operators
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database

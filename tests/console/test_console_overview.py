@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from swap_dashboard.console.ports import ServiceName
-from tests.console.operated import ADDRESS, UNAVAILABLE_URL, Browser, Console, Services
+from tests.console.operator_services import ADDRESS, UNAVAILABLE_URL, Browser, Console, Services
 from tests.plugins.postgres import Database
 from tests.support.serving import serve
 

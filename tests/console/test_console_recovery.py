@@ -14,7 +14,7 @@ from services.settler.tests.recovery_harness import finishing, proving, restore_
 from swap_runtime.operators.admin_routes import AdminRoute
 from swap_runtime.postgres.sql import sql
 from swap_settler.recovery.http.recovery import RecoveryAdmin
-from tests.console.operated import ADDRESS, Console, only_settler
+from tests.console.operator_services import ADDRESS, Console, only_settler
 from tests.console.test_console_lists import reads_of
 from tests.plugins.postgres import Database
 

@@ -23,7 +23,7 @@ from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.console.guide import GUIDE, save_picture
-from tests.console.operated import ADDRESS, Console, Services, only_settler
+from tests.console.operator_services import ADDRESS, Console, Services, only_settler
 from tests.console.operators import two_browsers
 from tests.console.screens import AFTER_APPROVAL, AFTER_ORDER, RESCUES
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served

@@ -17,7 +17,7 @@ from services.settler.tests.lane_harness import SOURCE
 from swap_domain.catalogue import NATIVE
 from swap_runtime.http.asgi import AsgiServer
 from tests.console.guide import GUIDE, NO_GUIDE, save_picture
-from tests.console.operated import BAD, HOSTILE, TOKENS, Console, Services, serve_operators
+from tests.console.operator_services import BAD, HOSTILE, TOKENS, Console, Services, serve_operators
 from tests.console.screens import LISTS, NOT_PAGES, SCREENS, SIGNED_OUT, SINGLE
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port

@@ -18,7 +18,7 @@ from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.usecases.list_signers import ListSigners
-from tests.console.operated import ADDRESS, Console, Services, only_settler
+from tests.console.operator_services import ADDRESS, Console, Services, only_settler
 from tests.console.operators import two_browsers
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, served
 from tests.plugins.postgres import Database

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.k8s.tests.rendered import OVERLAYS, RenderedOverlay
+from deploy.k8s.tests.rendered_overlay import OVERLAYS, RenderedOverlay
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

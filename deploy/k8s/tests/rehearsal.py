@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 from eth_account import Account
 
-from deploy.k8s.tests.rendered import ROOT
+from deploy.k8s.tests.rendered_overlay import ROOT
 from swap_chains.evm.deploy import Deployer
 from tests.plugins.processes import Program, accepts, free_port
 from tests.support.networks import a_route
@@ -39,7 +39,7 @@ TIERS = [
     {"below_base_units": "1000000000000000000", "confirmations": 1},
     {"below_base_units": None, "confirmations": None},
 ]
-Ended = tuple[int, str, str]  # exit code, standard output, standard error
+ProgramResult = tuple[int, str, str]  # exit code, standard output, standard error
 
 
 @contextmanager
@@ -108,14 +108,14 @@ class Rehearsal:
     def environment(self, **more: str) -> Mapping[str, str]:
         return {"PATH": os.environ["PATH"], "NODE_URL": self.url, **more}
 
-    def run(self, script: str, *options: str, **environment: str) -> Ended:
+    def run(self, script: str, *options: str, **environment: str) -> ProgramResult:
         command = [*NODE, str(EVM / "deploy" / script), str(self.path), *options]
         return run_to_end(command, self.environment(**environment))
 
-    def verify(self) -> Ended:
+    def verify(self) -> ProgramResult:
         return self.run("verify.mjs", "--owner-transactions", str(self.transactions))
 
-    def send(self) -> Ended:
+    def send(self) -> ProgramResult:
         key = self.folder / "deployer.key"
         key.write_text(f"{DEPLOYER_KEY}\n")
         options = ("--send", "--owner-transactions", str(self.transactions))
@@ -190,7 +190,7 @@ class Deployment:
             "SWAP_OPERATOR__TOKEN": TOKEN,
         }
 
-    def compare(self) -> Ended:
+    def compare(self) -> ProgramResult:
         """Run the Job that compares the catalogue with the chains before a release starts."""
         command = [sys.executable, "-m", "swap_k8s", "contracts"]
         return run_to_end(command, {**self._shared, "PYTHONPATH": "deploy/k8s"})
@@ -250,7 +250,7 @@ class Deployment:
 
 def run_to_end(
     command: Sequence[str], environment: Mapping[str, str], *, folder: Path = ROOT
-) -> Ended:
+) -> ProgramResult:
     """Run a command to its end."""
     done = subprocess.run(
         command,

@@ -21,7 +21,7 @@ webhook = typer.Typer(no_args_is_help=True, help="Endpoints that receive status 
 ENDPOINT_COLUMNS = ("id", "url", "disabled_at", "failing_since")
 MESSAGE_COLUMNS = ("id", "endpoint_id", "sequence", "event_type", "state", "attempts", "due_at")
 
-Undelivered = Annotated[
+UndeliveredOption = Annotated[
     bool, typer.Option("--undelivered", help="Only messages that were not delivered.")
 ]
 
@@ -105,7 +105,7 @@ def replay_since(
     endpoint_id: UUID,
     *,
     since: Annotated[datetime, typer.Option(help="In UTC: 2026-01-31 or 2026-01-31T12:00:00.")],
-    undelivered: Undelivered = False,
+    undelivered: UndeliveredOption = False,
     as_json: Json = False,
 ) -> None:
     """Send all messages since a time again, including those of a disabled endpoint."""
@@ -125,7 +125,7 @@ def list_sent(
     endpoint_id: UUID,
     *,
     since: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
-    undelivered: Undelivered = False,
+    undelivered: UndeliveredOption = False,
     as_json: Json = False,
 ) -> None:
     """List the latest hundred messages of an endpoint."""

@@ -12,7 +12,7 @@ import yaml
 from swap_cluster.kubectl import kubectl
 from tools import check_crds
 
-from deploy.k8s.tests.rendered import OVERLAYS, RenderedOverlay
+from deploy.k8s.tests.rendered_overlay import OVERLAYS, RenderedOverlay
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 FOLDERS = (*OVERLAYS, "staging/gateway", "production/gateway")

@@ -16,7 +16,7 @@ from swap_cluster.settings import HOST, SERVICES, SOURCE, render_template
 from swap_cluster.webhooks import HOOK, RECEIVED, SECRET_FILE
 from swap_k8s import receiver
 
-from deploy.k8s.tests.rendered import RenderedOverlay
+from deploy.k8s.tests.rendered_overlay import RenderedOverlay
 from swap_stack.places import ROOT
 
 

@@ -19,8 +19,8 @@ from swap_k8s.chains import FORWARDED, prepare_chains
 from swap_k8s.config_maps import ConfigMaps
 from swap_k8s.contracts import check_networks
 
-from deploy.k8s.tests.rendered import ROOT, containers_of
-from deploy.k8s.tests.rendered import RenderedOverlay as Overlay
+from deploy.k8s.tests.rendered_overlay import ROOT, containers_of
+from deploy.k8s.tests.rendered_overlay import RenderedOverlay as Overlay
 from swap_chains.errors import ChainMismatch, ChainUnavailable
 from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import Catalogue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deploy.k8s.tests.rendered import NAME, OVERLAYS, SERVICES, RenderedOverlay, pod_of
+from deploy.k8s.tests.rendered_overlay import NAME, OVERLAYS, SERVICES, RenderedOverlay, pod_of
 from deploy.k8s.tests.unit.test_settings import KNOWN, environment_of
 from swap_dashboard.console.settings import ConsoleSettings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, RenderedOverlay
+from deploy.k8s.tests.rendered_overlay import ON_KAFKA, ROOT, RenderedOverlay
 from swap_runtime.messaging.sources import OUTBOX_SCHEMAS
 from swap_runtime.messaging.topics import RETENTION_MS
 from swap_runtime.settings import KafkaSettings

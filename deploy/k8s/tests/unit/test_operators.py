@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.k8s.tests.rendered import Object, RenderedOverlay, pod_of
+from deploy.k8s.tests.rendered_overlay import Object, RenderedOverlay, pod_of
 from swap_api.swaps.usecases.stream_time import OPEN_FOR
 from swap_runtime.http.http_limits import EXCHANGE_SECONDS_MAX
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from deploy.k8s.tests.rendered import NAME, ROOT, Object, RenderedOverlay, labels_of, pod_of
+from deploy.k8s.tests.rendered_overlay import NAME, ROOT, Object, RenderedOverlay, labels_of, pod_of
 
 COLLECTOR = "otel-collector"
 TRACES = "swap.access/traces"

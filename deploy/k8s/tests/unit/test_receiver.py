@@ -9,7 +9,7 @@ import httpx
 from svix.webhooks import Webhook
 from swap_k8s.receiver import PORT, RECEIVED, SECRET, Receiver
 
-from deploy.k8s.tests.rendered import RenderedOverlay, pod_of
+from deploy.k8s.tests.rendered_overlay import RenderedOverlay, pod_of
 
 FIRST = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 SECOND = "whsec_D2FVsBQIhrscChlQIMV+b5sSYspob7oD"

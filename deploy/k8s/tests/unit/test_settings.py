@@ -13,7 +13,14 @@ from pathlib import Path
 import certifi
 import pytest
 
-from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, SERVICES, Object, RenderedOverlay, pod_of
+from deploy.k8s.tests.rendered_overlay import (
+    ON_KAFKA,
+    ROOT,
+    SERVICES,
+    Object,
+    RenderedOverlay,
+    pod_of,
+)
 from swap_chains.evm.codec import checksum_address
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.settings import SharedSettings

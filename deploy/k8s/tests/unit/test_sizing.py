@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from deploy.k8s.tests.rendered import ROOT, Object, RenderedOverlay
+from deploy.k8s.tests.rendered_overlay import ROOT, Object, RenderedOverlay
 
 PAGE: Final = ROOT / "docs/connections-and-sizes.md"
 PARTS: Final = {"Cluster": "PostgreSQL", "KafkaNodePool": "Kafka", "Kafka": "Kafka"}

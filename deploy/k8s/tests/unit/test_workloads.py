@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import kubernetes_validate
 import pytest
 
-from deploy.k8s.tests.rendered import (
+from deploy.k8s.tests.rendered_overlay import (
     NAME,
     ON_KAFKA,
     READS_CHAINS,

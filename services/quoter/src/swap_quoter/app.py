@@ -187,7 +187,7 @@ def _follow_prices(
     )
     for name in of_one_provider:
         observe.feeds_need_another_source(name)
-    book = PriceBook(market, bounds, one_provider_sources=of_one_provider)
+    book = PriceBook(market, bounds, single_provider_sources=of_one_provider)
     observe.sources_listed(sources)
     for name, source in sources.items():
         follow_prices = FollowPrices(source, book, name=name, clock=clock)

@@ -131,7 +131,7 @@ class TestChainFeeds:
     @pytest.mark.fault("A19")
     async def test_of_one_provider_open_no_route_without_another_source(self) -> None:
         feeds, market = Feeds(), a_market()
-        book = PriceBook(market, BOUNDS, one_provider_sources=["chain"])
+        book = PriceBook(market, BOUNDS, single_provider_sources=["chain"])
         source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: NOW)
         follow = FollowPrices(source, book, name="chain", clock=lambda: NOW)
 

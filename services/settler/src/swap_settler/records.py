@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-Made = TypeVar("Made")
+Target = TypeVar("Target")
 Record = Mapping[str, object]
 ListPlace = tuple[datetime, UUID]  # of a row in a list by time
 # Columns of a list's rows that name their place, and are no members of what is shown.
@@ -28,7 +28,7 @@ def to_record(row: Any) -> Record:
     return {name: _plain(value) for name, value in row._asdict().items()}
 
 
-def to_dataclass(kind: type[Made], row: Any, *, without: Collection[str] = ()) -> Made:
+def to_dataclass(kind: type[Target], row: Any, *, without: Collection[str] = ()) -> Target:
     """Return a dataclass of the columns with the names of its fields; amounts are integers.
 
     :param without: the fields that have no column; they keep their defaults.

@@ -32,9 +32,9 @@ from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
-from swap_settler.model.settled import changes_of
+from swap_settler.model.settled_step import changes_of
 from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Swap
-from swap_settler.operator.decide.forgotten import (
+from swap_settler.operator.decide.forgotten_payments import (
     NotAllowed,
     end_for_claim,
     free_leg,

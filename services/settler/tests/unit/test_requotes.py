@@ -32,7 +32,7 @@ from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import to_quote_terms
-from swap_settler.model.settled import SettledStep
+from swap_settler.model.settled_step import SettledStep
 from swap_settler.model.swap import (
     Deposit,
     DepositState,

@@ -16,7 +16,7 @@ from services.settler.tests.factories import (
 )
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import Changes
-from swap_settler.model.settled import SettledStep, changes_of
+from swap_settler.model.settled_step import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import work_due
 from swap_settler.settling.decide import deposits

@@ -28,7 +28,7 @@ from swap_stack.up import up
 BACKUP: Final = "drill.dump"
 PrintStep = Callable[[str, str], None]
 # While it is open no service runs; it yields nothing, and what it was opened for runs again after.
-Stopped = Callable[[], AbstractAsyncContextManager[None]]
+StopServices = Callable[[], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class DrillResult:
 
 
 async def run_drill(
-    stack: Mapping[str, Any], *, file: Path, stopped: Stopped, print_step: PrintStep
+    stack: Mapping[str, Any], *, file: Path, stopped: StopServices, print_step: PrintStep
 ) -> DrillResult:
     """Do it on a running stack.
 

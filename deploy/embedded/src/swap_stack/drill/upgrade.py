@@ -30,7 +30,7 @@ from swap_stack.swaps import open_swaps
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class UpgradedStack:
     """The present code on the servers and the data of a stack of the release."""
 
     places: Places
@@ -75,21 +75,21 @@ async def upgrade_and_back(
         await fleet.take_over()
     ports, registry = PortsInUse(places.ports_file), Registry(places.processes_file)
     made = load_or_make(places.secrets_file)
-    deployed = Deployment(
+    upgraded = UpgradedStack(
         places,
         Infrastructure.of(places, ports, registry, made, options),
         ServicePorts.take(ports),
         made,
         Path(before["settler"].env["SWAP_CATALOGUE"]),
     )
-    after = deployed.services(SandboxPart(places, ports, registry).url)
+    after = upgraded.services(SandboxPart(places, ports, registry).url)
     async with open_swaps(stack) as swaps:
         traffic = Traffic(swaps)
         async with traffic.running():
             with report.time_step("migrations", "while the release's services work"):
-                await deployed.migrate()
+                await upgraded.migrate()
             for name in ORDER:
-                fleet.listens(name, deployed.ports.internal_url(name))
+                fleet.listens(name, upgraded.ports.internal_url(name))
             await _roll(fleet, ORDER, after, report, "present")
             report.print_step("upgraded", f"{len(traffic.paid)} swaps were paid for until now")
             await _roll(fleet, ORDER[::-1], before, report, release.version)

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.request_log.store.records import PostgresRequestRecords
-from swap_api.request_log.usecases.record_requests import Declared, RecordRequests
+from swap_api.request_log.usecases.record_requests import DeclaredMembers, RecordRequests
 from swap_api.settings import ApiGroup
 from swap_runtime.process.service import Service
 
@@ -29,7 +29,7 @@ class RequestLog:
 
 
 def build(
-    service: Service, group: ApiGroup, *, declared: Declared, new_id: Callable[[], UUID]
+    service: Service, group: ApiGroup, *, declared: DeclaredMembers, new_id: Callable[[], UUID]
 ) -> RequestLog:
     return RequestLog(
         RecordRequests(

@@ -35,7 +35,7 @@ PLACE_MAX: Final = 400
 NO_ENDPOINT: Final = "no such endpoint"
 NOT_ENABLED: Final = "no such endpoint, or it is disabled"
 Form = TypeVar("Form", bound=BaseModel)
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 def _read_place(text: str) -> Place:
@@ -271,7 +271,7 @@ def _answering(route: Handler, missing: str) -> Handler:
     return answer
 
 
-def _require(found: Found | None) -> Found:
+def _require(found: Value | None) -> Value:
     """
     :raises NotThere: when it is nothing.
     """

@@ -10,7 +10,7 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey, Inventory, inventory_after
-from swap_settler.model.settled import PayoutResources
+from swap_settler.model.settled_step import PayoutResources
 from swap_settler.model.swap import Deposit, Intent, Swap
 
 

@@ -58,7 +58,7 @@ return told
 """
 
 RequestQuotas = Sequence[Quota]  # what one request counts in
-Counted = Sequence[Count] | None  # None while Redis is away
+RequestCounts = Sequence[Count] | None  # None while Redis is away
 
 
 class LocalCounters:
@@ -98,7 +98,7 @@ class RedisCounters:
             protocol=2,
         )
         self._add: Any = Redis(connection_pool=self._pool).register_script(ADD)
-        self._counting: CallBatcher[RequestQuotas, Counted] = CallBatcher(
+        self._counting: CallBatcher[RequestQuotas, RequestCounts] = CallBatcher(
             self._count_batch, batch_max=BATCH_MAX, concurrent_batches_max=CONCURRENT_BATCHES_MAX
         )
         self._fallback = fallback
@@ -115,7 +115,9 @@ class RedisCounters:
     def _is_unavailable(self) -> bool:
         return monotonic() < self._unavailable_until
 
-    async def _count_batch(self, batch: Sequence[RequestQuotas]) -> Sequence[Counted | Exception]:
+    async def _count_batch(
+        self, batch: Sequence[RequestQuotas]
+    ) -> Sequence[RequestCounts | Exception]:
         """Return what Redis counts; nothing while it is away."""
         if self._is_unavailable:
             return [None] * len(batch)
@@ -127,7 +129,7 @@ class RedisCounters:
             observe.rate_limit_store_unavailable(error)
             return [None] * len(batch)
 
-    async def _add_all(self, batch: Sequence[RequestQuotas]) -> Sequence[Counted | Exception]:
+    async def _add_all(self, batch: Sequence[RequestQuotas]) -> Sequence[RequestCounts | Exception]:
         keys, numbers = [], []
         for quotas in batch:
             numbers.append(len(quotas))

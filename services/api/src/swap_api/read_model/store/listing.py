@@ -19,23 +19,23 @@ BEHIND: Final = """(created_at, id) < (
   SELECT start.created_at, start.id FROM swap AS start
   WHERE start.id = :starting_after AND start.app_id = :app_id)"""
 
-Filled = tuple[Statement, Mapping[str, Any]]
+FilledStatement = tuple[Statement, Mapping[str, Any]]
 
 
-def page_statement(wanted: SwapFilter) -> Filled:
+def page_statement(wanted: SwapFilter) -> FilledStatement:
     """Return one page of swaps and one row more, which shows whether another page follows."""
     # Ids first: the documents of the pages before are not touched.
     statement = f"SELECT {SHOWN} FROM swap WHERE id IN ({_page_ids(wanted)}) {NEWEST_FIRST}"
     return sql(statement), _page_values(wanted, wanted.page_size + 1)
 
 
-def states_statement(wanted: SwapFilter) -> Filled:
+def states_statement(wanted: SwapFilter) -> FilledStatement:
     """Return the ids and statuses of one page of swaps."""
     statement = f"SELECT id, status FROM swap WHERE id IN ({_page_ids(wanted)}) {NEWEST_FIRST}"
     return sql(statement), _page_values(wanted, wanted.page_size)
 
 
-def count_statement(wanted: SwapFilter) -> Filled:
+def count_statement(wanted: SwapFilter) -> FilledStatement:
     """Count what matches, up to a bound, so that a long history costs no more than a short one."""
     ids = _matching(wanted, _conditions(wanted), "LIMIT :reach")
     statement = f"SELECT count(*) FROM (SELECT 1 FROM ({ids}) AS matching LIMIT :reach) AS counted"

@@ -95,7 +95,7 @@ SELECT count(*) FROM (
 """)
 
 HashQuestion = tuple[UUID, str]
-Found = StoredSwap | None
+FoundSwap = StoredSwap | None
 NamedParties = tuple[UUID, StoredSwap]
 
 
@@ -104,7 +104,7 @@ class PostgresSwaps:
         self, engine: Engine, *, batch_max: int = 64, concurrent_batches_max: int = 2
     ) -> None:
         self._engine = engine
-        self._finding: CallBatcher[UUID, Found] = CallBatcher(
+        self._finding: CallBatcher[UUID, FoundSwap] = CallBatcher(
             self._find_batch, batch_max=batch_max, concurrent_batches_max=concurrent_batches_max
         )
         self._finding_by_hash: CallBatcher[HashQuestion, NamedParties | None] = CallBatcher(
@@ -160,7 +160,7 @@ class PostgresSwaps:
         async with reading(self._engine) as connection:
             return int(await connection.scalar(statement, values) or 0)
 
-    async def _find_batch(self, ids: Sequence[UUID]) -> Sequence[Found | Exception]:
+    async def _find_batch(self, ids: Sequence[UUID]) -> Sequence[FoundSwap | Exception]:
         rows = await read_alone(self._engine, FIND_SWAPS, {"ids": list(set(ids))})
         found = {row.id: to_compared(row) for row in rows}
         return [found.get(swap_id) for swap_id in ids]

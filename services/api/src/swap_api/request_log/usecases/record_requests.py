@@ -18,7 +18,7 @@ TRIMMED_APPS_MAX: Final = 20  # in one statement, which reads all records that a
 WAITING_MAX: Final = 1000
 OF_APP_MAX: Final = 50
 READS_OF_APP_MAX: Final = 10  # clients poll: successful reads repeat themselves
-Declared = Mapping[tuple[str, str | None], frozenset[str]]  # members of bodies, by endpoint
+DeclaredMembers = Mapping[tuple[str, str | None], frozenset[str]]  # members of bodies, by endpoint
 
 
 class RecordRequests:
@@ -31,7 +31,7 @@ class RecordRequests:
         self,
         records: PostgresRequestRecords,
         *,
-        declared: Declared,
+        declared: DeclaredMembers,
         retention: timedelta,
         retained_per_app: int,
         clock: Clock,

@@ -36,7 +36,7 @@ from swap_api.model.refusals import Invalid, NotFound
 from swap_api.swaps.decide.orders import Funding, Parties, PriceQuery, RouteQuery, SwapOrder
 from swap_api.swaps.decide.transaction_hashes import is_transaction_hash
 from swap_api.swaps.usecases.create_swap import CreateSwap, Creation
-from swap_api.swaps.usecases.list_swaps import ListSwaps, SwapPage
+from swap_api.swaps.usecases.list_swaps import ListSwaps, RenderedPage
 from swap_api.swaps.usecases.read_swap import ReadSwap
 from swap_api.swaps.usecases.read_swap_states import ReadSwapStates
 from swap_api.swaps.usecases.set_refund_address import SetRefundAddress
@@ -237,7 +237,7 @@ def _order(body: SwapBody) -> SwapOrder:
     return SwapOrder(price_query(body), parties, body.reference_id)
 
 
-def _list_response(listed: SwapPage, wanted: SwapFilter, request: Request) -> Response:
+def _list_response(listed: RenderedPage, wanted: SwapFilter, request: Request) -> Response:
     return page_response(
         request, listed.data, page=wanted.page, total=listed.total, has_more=listed.has_more
     )

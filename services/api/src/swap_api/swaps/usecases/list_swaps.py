@@ -9,7 +9,7 @@ from swap_api.swaps.adapters.rendering import JsonRendering
 
 
 @dataclass(frozen=True, slots=True)
-class SwapPage:
+class RenderedPage:
     data: bytes
     total: int
     has_more: bool
@@ -23,8 +23,8 @@ class ListSwaps:
         self._heads = heads
         self._rendering = rendering
 
-    async def __call__(self, wanted: SwapFilter) -> SwapPage:
+    async def __call__(self, wanted: SwapFilter) -> RenderedPage:
         page = await self._swaps.list_page(wanted)
         heads = await self._heads.current() if any(s.rendered.gaps for s in page.swaps) else {}
         items = (self._rendering.prepare(s, heads, with_actions=False) for s in page.swaps)
-        return SwapPage(b"[%b]" % b",".join(items), page.total, page.has_more)
+        return RenderedPage(b"[%b]" % b",".join(items), page.total, page.has_more)

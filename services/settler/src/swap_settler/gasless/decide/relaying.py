@@ -16,7 +16,7 @@ from swap_settler.model.authorization import Authorization, SubmittedSignature
 from swap_settler.model.chain_facts import FactState
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.settled import SettledStep
+from swap_settler.model.settled_step import SettledStep
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.model.worth import worth
 

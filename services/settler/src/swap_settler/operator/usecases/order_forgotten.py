@@ -16,7 +16,7 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Deposit, Intent, IntentKind, Swap
 from swap_settler.operator.decide.claims import NotClaimable, pay, pay_unmatched_deposit
-from swap_settler.operator.decide.forgotten import (
+from swap_settler.operator.decide.forgotten_payments import (
     CAUSE,
     NotAllowed,
     end_for_claim,

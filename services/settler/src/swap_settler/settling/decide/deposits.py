@@ -16,7 +16,7 @@ from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import PayoutResources, SettledStep, changes_of
+from swap_settler.model.settled_step import PayoutResources, SettledStep, changes_of
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
 from swap_settler.settling.decide.main_leg import (
     lock_quote,

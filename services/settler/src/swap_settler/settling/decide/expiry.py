@@ -8,7 +8,7 @@ from datetime import datetime
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.settled import SettledStep, changes_of
+from swap_settler.model.settled_step import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Swap
 from swap_settler.settling.decide.main_leg import refund_or_fail
 

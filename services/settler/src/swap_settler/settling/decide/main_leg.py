@@ -9,7 +9,7 @@ from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
 from swap_settler.model.ledger import ledger
-from swap_settler.model.settled import PayoutResources, SettledStep
+from swap_settler.model.settled_step import PayoutResources, SettledStep
 from swap_settler.model.swap import (
     Deposit,
     DepositState,

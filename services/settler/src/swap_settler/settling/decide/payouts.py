@@ -15,7 +15,7 @@ from swap_settler.model.change_cause import ChangeCause, PaymentStep, cause_of_p
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import SettledStep, changes_of
+from swap_settler.model.settled_step import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
 from swap_settler.settling.decide.main_leg import fail, refund_or_fail, reopen, reverse_credit
 from swap_settler.settling.decide.refuels import claim, complete, forget, order

@@ -16,7 +16,7 @@ from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import SettledStep, changes_of
+from swap_settler.model.settled_step import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
 from swap_settler.model.work_due import is_refundable, returnable_base_units
 from swap_settler.model.worth import worth

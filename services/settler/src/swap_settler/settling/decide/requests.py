@@ -9,7 +9,7 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
-from swap_settler.model.settled import SettledStep, changes_of
+from swap_settler.model.settled_step import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Leg, Swap
 from swap_settler.model.targets import DepositTarget
 

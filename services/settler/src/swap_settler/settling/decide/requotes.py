@@ -14,7 +14,7 @@ from typing import Unpack
 from swap_domain.money import Rounding, convert
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.settled import PayoutResources, changes_of
+from swap_settler.model.settled_step import PayoutResources, changes_of
 from swap_settler.model.swap import FailReason, QuoteTerms, Swap
 from swap_settler.settling.decide.main_leg import fill, refund_or_fail
 

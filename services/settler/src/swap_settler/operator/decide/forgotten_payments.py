@@ -18,7 +18,7 @@ from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.change_cause import ChangeCause
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey
-from swap_settler.model.settled import SettledStep, changes_of
+from swap_settler.model.settled_step import SettledStep, changes_of
 from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, Leg, Swap
 from swap_settler.settling.decide import refunds
 from swap_settler.settling.decide.main_leg import fill, move_to_own_leg, refund_or_fail
