@@ -44,8 +44,12 @@ PARTICIPLE_NAMES: Final[Mapping[str, str]] = {
     "Paid": "an event of the Treasury",
     "Swept": "an event of the factory of deposit addresses",
     "Withdrawn": "an event of the Treasury",
+    "awaited": "a module of the Python client that partners may import",
+    "blocked": "a module of blocked recipients, named as the command",
+    "parked": "a module of parked messages, named as the command",
+    "stuck": "a module of stuck swaps, named as the command",
 }
-GENERATED: Final = "sdk"  # its classes have the names of the public schemas
+GENERATED: Final = Path("sdk/python/src/swap_sdk/models.py")  # the names of the public schemas
 SENTENCE_WORDS_MAX: Final = 25
 NO_PROSE: Final = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.MULTILINE | re.DOTALL)
 ITEM: Final = re.compile(r" *(?:[-*+]|\d+\.) +")
@@ -194,15 +198,20 @@ def is_participle(word: str) -> bool:
     return word.endswith("ed") and len(word) > len("red") and not NOT_PARTICIPLES.fullmatch(word)
 
 
-def named_by_participle(tree: ast.AST) -> Iterator[str]:
-    """Return classes and functions whose whole name is a participle; a property is an attribute."""
+def names_of(tree: ast.AST) -> Iterator[str]:
+    """Return the classes, functions and types of a module; a property is an attribute."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        is_attribute = any("property" in ast.unparse(one) for one in node.decorator_list)
-        segments = segments_of(node.name)
-        if len(segments) == 1 and is_participle(segments[0]) and not is_attribute:
-            yield node.name
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                if not any("property" in ast.unparse(one) for one in node.decorator_list):
+                    yield node.name
+            case ast.Name(id=name, ctx=ast.Store()) if name[0].isupper() and not name.isupper():
+                yield name  # a type: variables begin with a small letter, constants have no other
+
+
+def is_participle_alone(name: str) -> bool:
+    segments = segments_of(name)
+    return len(segments) == 1 and is_participle(segments[0]) and name not in PARTICIPLE_NAMES
 
 
 def participle_faults(paths: Sequence[Path]) -> list[str]:
@@ -213,9 +222,9 @@ def participle_faults(paths: Sequence[Path]) -> list[str]:
     return [
         f"{path} {name}: a past participle alone is never a name"
         for path in paths
-        if path.parts[0] != GENERATED and not path.stem.startswith(TESTS)
-        for name in named_by_participle(ast.parse(path.read_text()))
-        if name not in PARTICIPLE_NAMES
+        if path != GENERATED and not path.stem.startswith(TESTS)
+        for name in (path.stem, *names_of(ast.parse(path.read_text())))
+        if is_participle_alone(name)
     ]
 
 
@@ -349,7 +358,7 @@ def main() -> int:
     problems = [
         *faults(glossary, found, paths),
         *participle_faults(paths),
-        *wordy([*pages, *(path for path in paths if path.parts[0] != GENERATED)]),
+        *wordy([*pages, *(path for path in paths if path != GENERATED)]),
         *([] if paths and pages else ["no file to check"]),
     ]
     print(*problems, sep="\n", end="\n" if problems else "")

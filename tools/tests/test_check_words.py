@@ -105,9 +105,10 @@ def test_columns_of_tables_are_not_checked() -> None:
         ("def sent(): ...", "sent"),
         ("async def _shown(): ...", "_shown"),
         ("class Part:\n    def unpaid(self): ...", "unpaid"),
+        ("Filled = tuple[str, int]", "Filled"),
     ],
 )
-def test_a_class_or_function_named_by_a_participle_alone_fails(
+def test_a_class_function_or_type_named_by_a_participle_alone_fails(
     module: Path, line: str, name: str
 ) -> None:
     module.write_text(f"{line}\n")
@@ -130,6 +131,12 @@ def test_a_class_or_function_named_by_a_participle_alone_fails(
 def test_nouns_verbs_attributes_and_exceptions_pass(module: Path, text: str) -> None:
     module.write_text(f"{text}\n")
     assert participle_faults([module]) == []
+
+
+def test_a_module_named_by_a_participle_alone_fails(module: Path) -> None:
+    path = module.with_name("settled.py")
+    path.write_text("")
+    assert participle_faults([path]) == [f"{path} settled: a past participle alone is never a name"]
 
 
 def test_modules_of_tests_and_the_generated_client_are_not_checked(module: Path) -> None:
