@@ -110,6 +110,16 @@ def test_a_node_of_another_chain_is_found(stack: Path, well: Port) -> None:
     )
 
 
+def test_an_error_of_a_node_is_shown(stack: Path, well: Port) -> None:
+    described(stack, well)
+    error = {"code": -32005, "message": "daily request limit reached"}
+    well.answers["POST", "/node"] = (200, {"jsonrpc": "2.0", "id": 1, "error": error})
+
+    _, found = run(stack)
+
+    assert "daily request limit reached" in found["node of BASE"][1]
+
+
 def test_an_unreachable_part_is_a_line_and_does_not_stop_the_checks(
     stack: Path, well: Port
 ) -> None:
