@@ -137,16 +137,34 @@ def root(
         OPERATOR_VARIABLE: operator,
         AUDITOR_VARIABLE: auditor_url,
     }
+    if stack is not None and namespace is not None:
+        if _chosen_deployment(context) == "stack":
+            namespace = None
+        else:
+            stack = None
     forwards = None
     if namespace is not None:
-        if stack is not None:
-            raise NotConfigured(
-                "--stack (SWAPCTL_STACK) and --namespace (SWAPCTL_NAMESPACE) each name "
-                "a deployment: give one of them"
-            )
         forwards = PortForwards(namespace)
         context.call_on_close(forwards.close)
     context.obj = find_endpoints(stack, {**overrides, **named}, forwards)
+
+
+def _chosen_deployment(context: typer.Context) -> str:
+    """Return which of two deployments the command names: an option, beside a variable.
+
+    :raises NotConfigured: when both are options, or both are variables.
+    """
+    chosen = [
+        name
+        for name in ("stack", "namespace")
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    ]
+    if len(chosen) != 1:
+        raise NotConfigured(
+            "--stack (SWAPCTL_STACK) and --namespace (SWAPCTL_NAMESPACE) each name "
+            "a deployment: give one of them"
+        )
+    return chosen[0]
 
 
 def main() -> None:

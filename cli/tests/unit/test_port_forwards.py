@@ -20,6 +20,7 @@ from swapctl.app import app
 from swapctl.endpoints import OPERATOR_VARIABLE, SECRETS, URL_VARIABLES, NotConfigured
 from swapctl.port_forwards import PortForwards
 
+DEPLOYMENTS = ("SWAPCTL_STACK", "SWAPCTL_NAMESPACE")
 # Answers as kubectl does, from a file: a forwarded port by deployment, or what it fails with.
 KUBECTL = """#!{python}
 import json, os, sys, time
@@ -76,7 +77,7 @@ def port() -> Iterator[Port]:
 @pytest.fixture
 def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubectl:
     """Without what the machine's environment and checkout name."""
-    for name in (*URL_VARIABLES.values(), *SECRETS, OPERATOR_VARIABLE, "SWAPCTL_STACK"):
+    for name in (*URL_VARIABLES.values(), *SECRETS, OPERATOR_VARIABLE, *DEPLOYMENTS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -176,11 +177,27 @@ def test_a_stack_and_a_namespace_are_refused(
     kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SWAPCTL_STACK", str(kubectl.folder / "stack.json"))
+    monkeypatch.setenv("SWAPCTL_NAMESPACE", "swap")
 
-    failure = run("stuck").exception
+    failure = CliRunner().invoke(app, ["stuck"]).exception
 
     assert isinstance(failure, NotConfigured)
     assert "give one of them" in str(failure)
+
+
+def test_an_option_wins_over_the_variable_of_the_other_deployment(
+    port: Port, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl.answer({"settler": port.server_address[1]})
+    port.answers["GET", "/admin/stuck"] = (200, {"stuck": []})
+    monkeypatch.setenv("SWAPCTL_STACK", str(kubectl.folder / "stack.json"))
+    of_namespace = run("stuck")
+    monkeypatch.delenv("SWAPCTL_STACK")
+    monkeypatch.setenv("SWAPCTL_NAMESPACE", "swap")
+    of_stack = CliRunner().invoke(app, ["--stack", str(kubectl.folder / "none.json"), "stuck"])
+
+    assert of_namespace.exit_code == 0
+    assert "none.json" in str(of_stack.exception)
 
 
 def test_a_machine_without_kubectl_is_told_so(
