@@ -57,8 +57,8 @@ def index() -> str:
     names = list(rows())
     lines = []
     for kind, title in SECTIONS.items():
-        first, *_, last = (name for name in names if section_of(name) == kind)
-        lines.append(f"| {first} to {last} | [{title}]({file_of(title)}) |\n")
+        of_kind = [name for name in names if section_of(name) == kind]
+        lines.append(f"| {of_kind[0]} to {of_kind[-1]} | [{title}]({file_of(title)}) |\n")
     return HEAD + "".join(lines)
 
 

@@ -368,18 +368,24 @@ class TestReportNetworks:
 
 async def test_cancellation_while_a_stream_ends_is_no_other_error(world: World) -> None:
     is_ending = asyncio.Event()
+    was_cancelled_at_its_end = False
 
     class SlowToEnd(FakeReader):
         async def follow_batches(self, **_: Any) -> Any:
+            nonlocal was_cancelled_at_its_end
             try:
                 await asyncio.Event().wait()
             finally:
                 is_ending.set()
-                await asyncio.sleep(SLOW_SECONDS)
+                try:
+                    await asyncio.sleep(SLOW_SECONDS)
+                except asyncio.CancelledError:
+                    was_cancelled_at_its_end = True
+                    raise
             yield ()
 
     async with world.follow(SlowToEnd(world.chain)):
         world.hinted.set()
         await is_ending.wait()
 
-    assert is_ending.is_set()  # the end of `follow` raised nothing
+    assert was_cancelled_at_its_end  # and the end of `follow` raised no other error

@@ -93,14 +93,17 @@ def test_the_share_of_good_minutes_is_rounded_down() -> None:
 class StatusRoute:
     """The api's public route, which counts its requests."""
 
-    def __init__(self, *, while_answering: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, *, status: int = 200, while_answering: Callable[[], None] = lambda: None
+    ) -> None:
         self.requests = 0
+        self._status = status
         self._while_answering = while_answering
 
     async def answer(self, request: Request) -> JSONResponse:
         self.requests += 1
         self._while_answering()
-        return JSONResponse({"data": {"networks": []}, "error": None})
+        return JSONResponse({"data": {"networks": []}, "error": None}, self._status)
 
 
 @asynccontextmanager
@@ -123,14 +126,15 @@ async def test_reads_within_ten_seconds_share_one_request() -> None:
     assert route.requests == 2
 
 
-async def test_concurrent_reads_share_a_slow_answer() -> None:
+@pytest.mark.parametrize("status", [200, 503])
+async def test_concurrent_reads_share_a_slow_answer(status: int) -> None:
     now = NOW
 
     def pass_time() -> None:
         nonlocal now
         now += timedelta(seconds=30)
 
-    route = StatusRoute(while_answering=pass_time)
+    route = StatusRoute(status=status, while_answering=pass_time)
     async with reading(route, lambda: now) as read:
         await asyncio.gather(*(read() for _ in range(5)))
 
