@@ -63,12 +63,12 @@ class Places:
 
     @property
     def sandbox(self) -> Path:
-        """Keep what the sandbox was asked and did."""
+        """Return the folder of the sandbox: keys of further apps, and the swaps that it paid."""
         return self.var / "sandbox"
 
     @property
     def supervisor_file(self) -> Path:
-        """Write what the supervisor runs."""
+        """Return the file that lists what the supervisor runs."""
         return self.var / "supervisor.json"
 
     def log(self, name: str) -> Path:

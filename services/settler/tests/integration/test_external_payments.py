@@ -213,7 +213,7 @@ class TestExplaining:
         with pytest.raises(RequestRefused, match="in no final block"):
             await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
         world.chain.mine(4)
-        with pytest.raises(RequestRefused, match="has not heard"):
+        with pytest.raises(RequestRefused, match="as final yet"):
             await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["reserved"]

@@ -175,7 +175,7 @@ async def test_transaction_without_a_transfer_to_us_is_refused(place: Place) -> 
     failed = await place.sends(Call(STRANGE, 0, too_much, 100_000))
 
     for transaction_hash, why in (
-        (elsewhere, "brought no token"),
+        (elsewhere, "transfers no token"),
         (failed, "failed"),
         (f"0x{1:064x}", "in no block"),
     ):

@@ -68,8 +68,8 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "hash. With what is to be done next."
     ),
     "POST /api/v2/swaps/{swapId}/deposit_speedup": (
-        "A hint: the blocks of the swap's source network are looked at now. One transaction is "
-        "told once and at most ten for a swap; more are ignored. A transaction that is unknown "
+        "A hint: the blocks of the swap's source network are read now. One transaction counts "
+        "once, and at most ten for a swap; more are ignored. A transaction that is unknown "
         "yet is no error: it is looked for again for ten minutes, and found when it comes."
     ),
     "GET /api/v2/swaps/{swapId}/events": (
@@ -129,7 +129,7 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "to, prices with their sources and ages, gas, the row of the fee table, inventory, limits, "
         "every integer from these to the quote, and the ways to fund the swap that are not "
         "offered, with the reason. "
-        "This needs a secret key: it tells what the service holds and earns."
+        "This needs a secret key: it shows what the service holds and earns."
     ),
     "GET /api/v2/limits": "Says between which amounts a swap of this route can be created now.",
     "GET /api/v2/networks": (

@@ -92,7 +92,7 @@ LAST_EVENT: Final = {
     "in": "header",
     "required": False,
     "schema": {"type": "string"},
-    "description": "The `id` of the last event that was heard: only what came after it, live",
+    "description": "The `id` of the last event that was received: only what came after it, live",
 }
 STREAM: Final = "text/event-stream"
 IDEMPOTENCY_KEY: Final = {

@@ -69,7 +69,7 @@ class EvmAllowances:
         try:
             [result] = await self._states[network.name].simulate([call], sender=owner)
             if not result.succeeded:
-                raise Unavailable(f"{token} on {network.name} tells no allowance: {result.text}")
+                raise Unavailable(f"{token} on {network.name} returns no allowance: {result.text}")
             return decode_uint(result.data)
         except (ChainError, ValueError) as error:
             raise Unavailable(str(error)) from error

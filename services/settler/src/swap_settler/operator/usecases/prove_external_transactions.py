@@ -126,7 +126,7 @@ class ProveExternalTransactions:
         """
         if any(slot.mined for slot in slots):
             raise RequestRefused(
-                "a block has a payment of these nonces, as the watcher told last: wait"
+                "by the chain-watcher's last message a block has a payment of these nonces: wait"
             )
         ids = [paid_id for slot in slots for paid_id in slot.paid_ids]
         treasury = self._treasuries[signer.network]
@@ -145,7 +145,7 @@ def _final_only(
     for h in dict.fromkeys(hashes):
         one = found.get(h)
         if one is None:
-            raise RequestRefused(f"no node knows {h}")
+            raise RequestRefused(f"no node has the transaction {h}")
         if one.from_address != signer.address:
             raise RequestRefused(f"{h} is not from {signer.address}")
         if one.block_number is None or one.block_number > final.number:

@@ -188,7 +188,7 @@ class ReconcileUnknownPayments:
         is_known = self._mapper.treasury(log.network, log.token) is not None
         if is_known and log.paid_id not in final_ids:
             raise RequestRefused(
-                f"the ledger has not heard that payment {log.paid_id} is final: wait"
+                f"the ledger does not have payment {log.paid_id} as final yet: wait"
             )
 
     def _end_payment(self, found: FoundPayment) -> Changes:

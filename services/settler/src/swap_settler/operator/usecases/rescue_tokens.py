@@ -182,7 +182,7 @@ class RescueTokens:
         ours = {network.contracts.treasury, *numbers}
         received = [one for one in transfers.transfers if one.to_address in ours and one.base_units]
         if not received:
-            raise RequestRefused(f"{transaction_hash} brought no token to an address of ours")
+            raise RequestRefused(f"{transaction_hash} transfers no token to an address of ours")
         return numbers, received
 
     def _choose(self, arrival: _Arrival, back: Return) -> tuple[Sequence[ReportedTransfer], str]:
