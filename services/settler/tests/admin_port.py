@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from services.settler.tests.fakes import FixedPrices
 from swap_domain.catalogue import Catalogue
-from swap_runtime.operators.admin_routes import CarryOut, Handler, Order
+from swap_runtime.operators.admin_routes import CarryOut, Handler, OperatorOrder
 from swap_runtime.postgres.database import Engine
 from swap_settler.operator.store.stakes import PostgresStakes
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
@@ -45,6 +45,6 @@ def as_operator(carry_out: CarryOut, name: str = "ann") -> Handler:
     """Return a handler that orders what a request says."""
 
     async def handle(request: Request) -> Response:
-        return await carry_out(Order(name, dict(request.path_params), await request.body()))
+        return await carry_out(OperatorOrder(name, dict(request.path_params), await request.body()))
 
     return handle

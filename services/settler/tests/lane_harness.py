@@ -48,13 +48,13 @@ from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.paying.usecases.close_slots import CloseSlots
 from swap_settler.paying.usecases.end_relays import EndRelays
-from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.mark_sent import MarkSent
 from swap_settler.paying.usecases.rebroadcast import Rebroadcast
 from swap_settler.paying.usecases.replace_stuck import ReplaceStuck
 from swap_settler.paying.usecases.screen_payments import ScreenPayments
 from swap_settler.paying.usecases.send_payouts import SendPayouts
 from swap_settler.paying.usecases.send_sweeps import SendSweeps
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 from swap_settler.recovery.store.recoveries import PostgresRecoveries
 from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
 from swap_settler.settling.ports import DataFee
@@ -190,9 +190,9 @@ class World:
         )
 
     @property
-    def calls(self) -> LaneCalls:
+    def calls(self) -> TransactionCalls:
         gas = GasUnits(75_000, 95_000, sweep_native=90_000, sweep_erc20=95_000)
-        return LaneCalls(self.treasury, self.signer, NATIVE, gas, FACTORY)
+        return TransactionCalls(self.treasury, self.signer, NATIVE, gas, FACTORY)
 
     def replacing(
         self,

@@ -52,7 +52,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.store.stops import PostgresStops
-from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.usecases.pay_claimable import PayClaimable, PaymentOrder
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from swap_settler.settling.decide.deposits import NotReversible
@@ -277,7 +277,7 @@ class Model:
         )
         to = a_recipient(500 + index)
         with suppress(OrderRefused):
-            await pay(Order(int(row.id), int(row.units), to, **BY))
+            await pay(PaymentOrder(int(row.id), int(row.units), to, **BY))
 
     @property
     def switch(self) -> StopPayouts:

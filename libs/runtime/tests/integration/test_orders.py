@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import RequestRefused, Unavailable
-from swap_runtime.operators.admin_routes import AdminRoute, Order, OrderRoute
+from swap_runtime.operators.admin_routes import AdminRoute, OperatorOrder, OrderRoute
 from swap_runtime.operators.identities import KnownOperator, Operator, Role, token_hash
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
@@ -43,7 +43,7 @@ class Notes:
         self.limit: int | None = None
         self.together = asyncio.Barrier(1)  # orders that change something together
 
-    async def write(self, order: Order) -> Response:
+    async def write(self, order: OperatorOrder) -> Response:
         size = int(order.target["size"])
         if self.limit is not None and size > self.limit:
             raise RequestRefused(f"at most {self.limit}")
@@ -55,7 +55,7 @@ class Notes:
                 raise self.ends_in
         return JSONResponse({"by": order.by})
 
-    async def needs_second(self, order: Order) -> str | None:
+    async def needs_second(self, order: OperatorOrder) -> str | None:
         return "it is large" if int(order.target["size"]) > LARGE else None
 
     async def do_nothing(self, _: Request) -> Response:

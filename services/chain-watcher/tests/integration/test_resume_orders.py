@@ -15,7 +15,7 @@ from swap_chain_watcher.domain.watch import Halt
 from swap_chain_watcher.http.networks import add_routes
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order, OrderRoute
+from swap_runtime.operators.admin_routes import OperatorOrder, OrderRoute
 from swap_runtime.process.service import Service
 
 pytestmark = pytest.mark.connected
@@ -45,9 +45,11 @@ def route(world: World) -> OrderRoute:
     return routes.orders[0]
 
 
-async def propose(route: OrderRoute, **body: Any) -> Order:
+async def propose(route: OrderRoute, **body: Any) -> OperatorOrder:
     assert route.add_facts is not None
-    return await route.add_facts(Order("ann", {"network": NETWORK}, json.dumps(body).encode()))
+    return await route.add_facts(
+        OperatorOrder("ann", {"network": NETWORK}, json.dumps(body).encode())
+    )
 
 
 async def halt(world: World, reason: str, *, minutes: int = 0) -> None:

@@ -14,7 +14,7 @@ from watch_factories import NETWORK, a_network, a_token
 from swap_chain_watcher.app import NAME, add_to
 from swap_chain_watcher.settings import ChainWatcherSettings
 from swap_domain.catalogue import NATIVE, Catalogue, Contracts
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.process.service import Service
 
 OTHER = "BASE_DEVNET"
@@ -103,7 +103,7 @@ async def test_lifting_a_halt_needs_two_operators_by_default(
             await close()
         [route] = service.order_routes
         assert route.needs_second is not None
-        reasons.append(await route.needs_second(Order("ann", {"network": NETWORK}, b"")))
+        reasons.append(await route.needs_second(OperatorOrder("ann", {"network": NETWORK}, b"")))
 
     assert [why is None for why in reasons] == [False, True]
 
@@ -115,10 +115,12 @@ async def test_reverting_logs_needs_a_reason_that_the_second_operator_sees(
     assert route.needs_second is not None
     take_back = ["0x" + "AB" * 32]
     target = {"network": NETWORK}
-    order = Order("ann", target, json.dumps({"take_back": take_back, "reason": "a lie"}).encode())
+    order = OperatorOrder(
+        "ann", target, json.dumps({"take_back": take_back, "reason": "a lie"}).encode()
+    )
     why = await route.needs_second(order)
     refused = [
-        await route.carry_out(Order("ann", target, json.dumps(body).encode()))
+        await route.carry_out(OperatorOrder("ann", target, json.dumps(body).encode()))
         for body in (
             {"take_back": take_back},
             {"take_back": take_back, "reason": " "},

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import read_number
 
 Form = TypeVar("Form", bound=BaseModel)
 T = TypeVar("T")
-Method = Callable[[Any, Order], Awaitable[T]]
+Method = Callable[[Any, OperatorOrder], Awaitable[T]]
 
 
 class WrongForm(ValueError):
@@ -31,7 +31,7 @@ class OrderForm(BaseModel):
     reason: str = Field(min_length=1, max_length=2000)
 
 
-def read_form(order: Order, form: type[Form]) -> Form:
+def read_form(order: OperatorOrder, form: type[Form]) -> Form:
     """
     :raises WrongForm: when it is another form.
     """
@@ -41,7 +41,7 @@ def read_form(order: Order, form: type[Form]) -> Form:
         raise WrongForm(first_fault(error)) from error
 
 
-def read_id(order: Order, *, of: str) -> int:
+def read_id(order: OperatorOrder, *, of: str) -> int:
     """Return the number in the address.
 
     :raises WrongForm: when it is none, or has more digits than any id.
@@ -62,7 +62,7 @@ def answers_wrong_forms(carry_out: Method[Response]) -> Method[Response]:
     """Answer an order with a wrong form with 400 and the words."""
 
     @wraps(carry_out)
-    async def answer(self: Any, order: Order) -> Response:
+    async def answer(self: Any, order: OperatorOrder) -> Response:
         try:
             return await carry_out(self, order)
         except WrongForm as error:
@@ -75,7 +75,7 @@ def skips_wrong_forms(needs_second: Method[str | None]) -> Method[str | None]:
     """Ask no second operator about an order with a wrong form: it is refused when it is read."""
 
     @wraps(needs_second)
-    async def check_second(self: Any, order: Order) -> str | None:
+    async def check_second(self: Any, order: OperatorOrder) -> str | None:
         try:
             return await needs_second(self, order)
         except WrongForm:

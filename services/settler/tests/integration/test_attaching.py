@@ -42,7 +42,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
-from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.usecases.pay_claimable import PayClaimable, PaymentOrder
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 from tests.support.serving import client_of, post
 
@@ -387,7 +387,7 @@ class TestTwoAtOnce:
     ) -> None:
         await run.deposits(a_transfer())
         id = await only_balance(engine)
-        order = Order(id, REQUESTED, USER, by="ann", reason="they proved it")
+        order = PaymentOrder(id, REQUESTED, USER, by="ann", reason="they proved it")
 
         async def attach() -> None:
             await run.requests(an_attachment(a_transfer()))
@@ -412,7 +412,7 @@ class TestTwoAtOnce:
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
-        order = Order(await only_balance(engine), REQUESTED, USER, by="ann", reason="theirs")
+        order = PaymentOrder(await only_balance(engine), REQUESTED, USER, by="ann", reason="theirs")
         await paying(run, engine)(order)
         # Before a signature for it, a reorg removes the deposit and adds it again.
         await run.deposits(a_transfer("reverted"))

@@ -24,7 +24,7 @@ from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.usecases.manage_caps import ManageCaps
-from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.usecases.pay_claimable import PayClaimable, PaymentOrder
 
 pytestmark = pytest.mark.connected
 
@@ -64,7 +64,7 @@ async def ordered(world: World, number: int, prices: FixedPrices = PRICED) -> In
         swap_messages=world.swap_messages,
         prices=prices,
     )
-    return await pay(Order(int(row.id), REQUESTED, OWNER, **OPERATOR_ORDER))
+    return await pay(PaymentOrder(int(row.id), REQUESTED, OWNER, **OPERATOR_ORDER))
 
 
 async def left(world: World) -> set[object]:

@@ -31,7 +31,7 @@ from swap_settler.model.swap import Intent
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable
-from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.usecases.pay_claimable import PayClaimable, PaymentOrder
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from tests.support.crashes import ProcessKilled, killed_at
@@ -73,7 +73,7 @@ async def only_balance(world: World) -> int:
 
 
 async def ordered(world: World, id: int, *, units: int = REQUESTED, to: str = OWNER) -> Intent:
-    return await paying(world)(Order(id, units, to, by="ann", reason="they proved it"))
+    return await paying(world)(PaymentOrder(id, units, to, by="ann", reason="they proved it"))
 
 
 async def balances(world: World) -> list[tuple[str, int]]:
@@ -166,7 +166,7 @@ class TestABalance:
         assert (await balances(world))[0][1] == REQUESTED
 
         again = await paying(world, later=timedelta(hours=1))(
-            Order(id, REQUESTED, a_recipient(78), by="ann", reason="their other wallet")
+            PaymentOrder(id, REQUESTED, a_recipient(78), by="ann", reason="their other wallet")
         )
         await world.send_everything()
         world.chain.mine()
@@ -250,7 +250,7 @@ class TestABalance:
 
         with pytest.raises(RequestRefused, match="may still come"):
             await ordered(world, id)
-        order = Order(id, REQUESTED, OWNER, by="ann", reason="nobody came")
+        order = PaymentOrder(id, REQUESTED, OWNER, by="ann", reason="nobody came")
         assert (await paying(world, later=timedelta(hours=7))(order)).to_address == OWNER
 
     async def test_that_was_swept_from_an_address_without_swap_is_paid_once_no_swap_can_have_it(
@@ -260,7 +260,7 @@ class TestABalance:
         with pytest.raises(RequestRefused, match="may still come"):
             await ordered(world, id)
 
-        order = Order(id, REQUESTED, OWNER, by="ann", reason="they proved it")
+        order = PaymentOrder(id, REQUESTED, OWNER, by="ann", reason="they proved it")
         await paying(world, later=timedelta(hours=7))(order)
         assert await balances(world) == [("in_flight", REQUESTED)]
         await world.send_everything()

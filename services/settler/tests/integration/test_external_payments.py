@@ -38,7 +38,7 @@ from swap_runtime.errors import RequestRefused, Unavailable
 from swap_settler.operator.http.reconciliation import ReconciliationAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
-from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.usecases.pay_claimable import PayClaimable, PaymentOrder
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.support.serving import client_of, post
 
@@ -268,7 +268,7 @@ class TestExplainingAClaim:
             swap_messages=other_world.swap_messages,
             prices=FixedPrices(),
         )
-        await pay(Order(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))
+        await pay(PaymentOrder(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))
         external = await spend_payment_id(other_world, to_address, REQUESTED)
         await other_world.new_process()(epoch=other_world.epoch)
         other_world.chain.mine(4)

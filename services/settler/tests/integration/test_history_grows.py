@@ -27,11 +27,11 @@ from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import Statement
 from swap_settler.model.store import (
     counted_outflow,
-    due_statements,
     statements,
     swap_statements,
     sweeps,
     treasury_withdrawals,
+    work_queue_statements,
 )
 from swap_settler.model.store.swap_statements import Loading
 from swap_settler.operator.store import (
@@ -50,14 +50,15 @@ from swap_settler.operator.store import (
     sweep_orders,
 )
 from swap_settler.paying.store import lane_statements, lane_sweeps, outflow_statements
-from swap_settler.settling.store import dwelling
+from swap_settler.settling.store import due_refunds, due_requotes, dwelling
 from tests.plugins.plans import Question, Readers
 
 pytestmark = pytest.mark.connected
 
 MODULES: Final[tuple[ModuleType, ...]] = (
-    backlogs, blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements,
-    losses, outflow_statements, partner_fees, records, rescues, signers, statements, stops,
+    backlogs, blocked, caps, claims, work_queue_statements, due_refunds, due_requotes, dwelling,
+    external_nonces, lane_statements, losses, outflow_statements, partner_fees, records, rescues,
+    signers, statements, stops,
     swap_statements, sweep_orders, sweeps, external_payments, treasury_withdrawals,
     counted_outflow, lane_sweeps,
 )  # fmt: skip
@@ -84,7 +85,7 @@ ROWS: Final = dict.fromkeys(
     (
         "dwelling.STUCK",
         "dwelling.UNSENT",
-        "due_statements.REFUNDS_DUE",
+        "due_refunds.REFUNDS_DUE",
         "lane_statements.OPEN_SIGNED",
         "losses.STOP",
         "outflow_statements.CAP_REQUESTS",
@@ -237,17 +238,17 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "paid_ids": [str(n) for n in (*REQUESTED[-2:], 1_001_010, 1_001_020)],
     },
     "swap_statements.LIVE_STANDALONE_INTENTS": {"deposit_ids": ids("nobodys", [1010, 1020])},
-    "due_statements.ADD_REFUNDS_DUE": {
+    "work_queue_statements.ADD_REFUNDS_DUE": {
         "network": [NETWORK] * 5,
         "swap_id": SWAPS[:5],
         "deposit_id": [None] * 5,
     },
-    "due_statements.DROP_REFUNDS_DUE": {"ids": [1, 2]},
-    "due_statements.ADD_REQUOTES_DUE": {"swap_id": SWAPS[:5]},
-    "due_statements.POSTPONE_REQUOTES": {"ids": SWAPS},
-    "due_statements.DROP_REQUOTES_DUE": {"ids": SWAPS},
-    "due_statements.ADD_COMPLETIONS_DUE": {"swap_id": SWAPS[:5], "due_at": [NOW] * 5},
-    "due_statements.DROP_COMPLETIONS_DUE": {"ids": SWAPS},
+    "work_queue_statements.DROP_REFUNDS_DUE": {"ids": [1, 2]},
+    "work_queue_statements.ADD_REQUOTES_DUE": {"swap_id": SWAPS[:5]},
+    "work_queue_statements.POSTPONE_REQUOTES": {"ids": SWAPS},
+    "work_queue_statements.DROP_REQUOTES_DUE": {"ids": SWAPS},
+    "work_queue_statements.ADD_COMPLETIONS_DUE": {"swap_id": SWAPS[:5], "due_at": [NOW] * 5},
+    "work_queue_statements.DROP_COMPLETIONS_DUE": {"ids": SWAPS},
     "statements.LEAVE_UNSIGNED": {"ids": RELAYS},
     "statements.PROVE_DEAD": {"ids": ids("dead", REQUESTED)},
     "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"], "at": [NOW]},

@@ -28,7 +28,7 @@ from swap_settler.operator.decide.stakes import CapLimit, CapName
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.operator.usecases.manage_caps import ManageCaps
-from swap_settler.operator.usecases.pay_claimable import Order
+from swap_settler.operator.usecases.pay_claimable import PaymentOrder
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 
 pytestmark = pytest.mark.connected
@@ -95,7 +95,7 @@ class Worlds:
     ) -> Intent:
         pay = self.paying(later=later, prices=prices)
         [fee] = await pay.list_owed(limit=20)
-        return await pay(Order(fee.id, units, to, by="ann", reason="their contract"))
+        return await pay(PaymentOrder(fee.id, units, to, by="ann", reason="their contract"))
 
     async def owed(self) -> list[tuple[str, int]]:
         return [(row.kind, int(row.units)) for row in await self.here.rows(OWED)]
@@ -210,7 +210,7 @@ async def test_fee_ordered_many_times_is_paid_once(worlds: Worlds) -> None:
     await worlds.earned(1)
     pay = worlds.paying()
     [fee] = await pay.list_owed(limit=20)
-    order = Order(fee.id, FEE, PARTNER, by="ann", reason="their contract")
+    order = PaymentOrder(fee.id, FEE, PARTNER, by="ann", reason="their contract")
 
     results = await asyncio.gather(*(pay(order) for _ in range(5)), return_exceptions=True)
 
@@ -236,7 +236,7 @@ async def test_listed_fee_is_paid_before_the_fee_earned_since(
     [listed] = await pay.list_owed(limit=20)
     await worlds.earned(2)
 
-    first = await pay(Order(listed.id, FEE, PARTNER, by="ann", reason="their contract"))
+    first = await pay(PaymentOrder(listed.id, FEE, PARTNER, by="ann", reason="their contract"))
 
     assert (first.base_units, first.charged_base_units) == (FEE, FEE)
     assert await worlds.owed() == [("in_flight", FEE), ("partner_fee", FEE)]

@@ -45,7 +45,7 @@ from services.settler.tests.recovery_harness import (
 )
 from swap_contracts.envelope import Envelope
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.postgres.database import Engine
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.recovery.decide.recovery import RetainedHold
@@ -96,7 +96,7 @@ async def ids_asked(
 async def is_released_as_it_was_shown(world: World, retained: RetainedHold) -> None:
     """Assert that a proposal names the hold, and that a proposal for another hold is refused."""
     admin = RecoveryAdmin(finishing(world), proving(world))
-    ordered = Order("ann", {"id": str(retained.id)}, b'{"reason": "looked at"}')
+    ordered = OperatorOrder("ann", {"id": str(retained.id)}, b'{"reason": "looked at"}')
     proposed = await admin.add_hold(ordered)
     form = json.loads(proposed.body)
     assert form["hold"] == {

@@ -35,7 +35,7 @@ from swap_chains.fake import FakeChain, FakeReader
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import Lease
 from swap_runtime.telemetry.metrics import REGISTRY
@@ -114,7 +114,7 @@ class TestAnOrderToFinish:
         await watching(world, signers=[OTHER])()
         admin = RecoveryAdmin(finishing(world), proving(world))
         [shown] = (await status_of(world))["recoveries"]
-        ordered = Order("ann", {"id": str(shown["id"])}, b'{"reason": "looked at"}')
+        ordered = OperatorOrder("ann", {"id": str(shown["id"])}, b'{"reason": "looked at"}')
 
         earlier = await admin.add_evidence(ordered)
         assert json.loads(earlier.body)["evidence"] == shown["evidence"]
@@ -132,7 +132,7 @@ class TestAnOrderToFinish:
         admin = RecoveryAdmin(finishing(world), proving(world))
         for add in (admin.add_evidence, admin.add_hold):
             with pytest.raises(RequestRefused, match="reason"):
-                await add(Order("ann", {"id": "1"}, b"{}"))
+                await add(OperatorOrder("ann", {"id": "1"}, b"{}"))
 
 
 class TestAForgottenSigner:

@@ -19,7 +19,7 @@ from services.settler.tests.lane_harness import (
     expect_wrong_nonces,
 )
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
 from swap_runtime.screening import BlockList, FreshList
@@ -252,7 +252,7 @@ class TestTheKillSwitch:
     async def test_a_stop_that_was_ordered_since_stays(self, world: World) -> None:
         admin = StopAdmin(switch(world), guard_losses=guarding(world))
         routes = post("/stop", as_operator(admin.stop)), post("/go", as_operator(admin.lift))
-        proposed = Order("ann", {}, json.dumps(OPERATOR_ORDER).encode())
+        proposed = OperatorOrder("ann", {}, json.dumps(OPERATOR_ORDER).encode())
 
         async with client_of(get("/", admin.list_all), *routes) as http:
             [first] = (await (await http.post("/stop", json=OPERATOR_ORDER)).json())["stops"]
@@ -271,7 +271,9 @@ class TestTheKillSwitch:
     ) -> None:
         admin = StopAdmin(switch(world), guard_losses=guarding(world))
         await switch(world).stop(DESTINATION, **OPERATOR_ORDER)
-        proposed = Order("ann", {}, json.dumps({**OPERATOR_ORDER, "network": DESTINATION}).encode())
+        proposed = OperatorOrder(
+            "ann", {}, json.dumps({**OPERATOR_ORDER, "network": DESTINATION}).encode()
+        )
         bound = await admin.add_stop(proposed)
 
         await switch(world).stop(DESTINATION, by="bob", reason="another incident")

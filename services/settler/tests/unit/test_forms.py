@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_settler.forms import WrongForm, read_id
 
 BIGINT_MAX = 2**63 - 1
 
 
-def an_order(id: str) -> Order:
-    return Order(by="ann", target={"id": id}, body=b"{}")
+def an_order(id: str) -> OperatorOrder:
+    return OperatorOrder(by="ann", target={"id": id}, body=b"{}")
 
 
 @pytest.mark.parametrize("text", ["0", "7", "007", "9" * 18])

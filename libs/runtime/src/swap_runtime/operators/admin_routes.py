@@ -43,7 +43,7 @@ class AdminRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OperatorOrder:
     """What an operator orders. It can be repeated from what is stored of it."""
 
     by: str  # the operator by its token; of an approved order both operators
@@ -51,18 +51,18 @@ class Order:
     body: bytes
     is_approved: bool = False  # by a second operator
 
-    def bound_to(self, form: BaseModel, **facts: Any) -> Order:
+    def bound_to(self, form: BaseModel, **facts: Any) -> OperatorOrder:
         """Return the order with these facts in its form, to be stored until it is approved."""
         bound = form.model_copy(update=facts)
         return replace(self, body=bound.model_dump_json().encode())
 
 
-CarryOut = Callable[[Order], Awaitable[Response]]
+CarryOut = Callable[[OperatorOrder], Awaitable[Response]]
 # Why an order needs the approval of a second operator; None where it needs none.
-NeedsSecond = Callable[[Order], Awaitable[str | None]]
+NeedsSecond = Callable[[OperatorOrder], Awaitable[str | None]]
 # Adds the facts that an order was based on before it is stored, so that the proposal cannot be
 # carried out once they have changed.
-AddFacts = Callable[[Order], Awaitable[Order]]
+AddFacts = Callable[[OperatorOrder], Awaitable[OperatorOrder]]
 
 
 @dataclass(frozen=True, slots=True)

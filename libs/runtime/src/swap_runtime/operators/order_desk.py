@@ -14,7 +14,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import RequestRefused, SwapError, Unavailable
-from swap_runtime.operators.admin_routes import AdminRoute, Handler, Order, OrderRoute, operator_of
+from swap_runtime.operators.admin_routes import (
+    AdminRoute,
+    Handler,
+    OperatorOrder,
+    OrderRoute,
+    operator_of,
+)
 from swap_runtime.operators.identities import Operator, Operators
 from swap_runtime.operators.operator_log import (
     LISTED_MAX,
@@ -94,7 +100,7 @@ class OrderDesk:
     async def _order(self, route: OrderRoute, request: Request) -> Response:
         """Carry an order out, or store it until a second operator approves it."""
         logged = await self._start_log(request, route.action)
-        order = Order(
+        order = OperatorOrder(
             by=logged.operator.name,
             target=dict(request.path_params),
             body=await request.body(),
@@ -132,7 +138,7 @@ class OrderDesk:
             await end_proposal(connection, id, by=approver, outcome="approved")
 
         logged.end_proposal = end
-        order = Order(
+        order = OperatorOrder(
             by=f"{proposal.proposed_by}, approved by {approver}",
             target=proposal.target,
             body=proposal.body,

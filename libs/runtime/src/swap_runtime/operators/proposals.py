@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.operator_log import INSERT, LoggedOrder, OrderOutcome
 from swap_runtime.postgres.database import Engine, Transaction, read_alone, transaction
 from swap_runtime.postgres.sql import Row, sql
@@ -77,7 +77,9 @@ class Proposals:
         self._engine = engine
         self._lifetime = lifetime
 
-    async def propose(self, id: UUID, order: Order, logged: LoggedOrder, *, why: str) -> None:
+    async def propose(
+        self, id: UUID, order: OperatorOrder, logged: LoggedOrder, *, why: str
+    ) -> None:
         """Store an order instead of carrying it out, with its row of the log."""
         values = {
             "id": id,

@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.process.service import Service
 
 HALTED: Final = "what was final there changed, and what waits is paid as soon as it is lifted"
@@ -67,7 +67,7 @@ def add_routes(
 ) -> None:
     """`GET /admin/networks`, `POST /admin/networks/{network}/resume`."""
 
-    async def needs_second(order: Order) -> str | None:
+    async def needs_second(order: OperatorOrder) -> str | None:
         try:
             form = _read(order)
         except ValueError:
@@ -79,7 +79,7 @@ def add_routes(
     async def networks(_: Request) -> Response:
         return JSONResponse({"networks": [_to_json(one) for one in await report_networks()]})
 
-    async def resume(order: Order) -> Response:
+    async def resume(order: OperatorOrder) -> Response:
         try:
             form = _read(order)
         except ValueError as error:
@@ -99,7 +99,7 @@ def add_routes(
     )
 
 
-async def _add_halt(resume_network: ResumeNetwork, order: Order) -> Order:
+async def _add_halt(resume_network: ResumeNetwork, order: OperatorOrder) -> OperatorOrder:
     """Bind an order that is stored to the halt of now.
 
     :raises RequestRefused: when the network is not halted, or otherwise than the order names.
@@ -112,7 +112,7 @@ async def _add_halt(resume_network: ResumeNetwork, order: Order) -> Order:
     return order.bound_to(form, halt=present)
 
 
-def _read(order: Order) -> Resume:
+def _read(order: OperatorOrder) -> Resume:
     """
     :raises ValueError: with words for who sent it.
     """

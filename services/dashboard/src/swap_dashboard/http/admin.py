@@ -18,7 +18,7 @@ from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.manage_second_factor import RemoveSecondFactor
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.process.service import Service
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -127,7 +127,7 @@ class AccountRoutes:
             return _refusal("there is no account of this email", 404)
         return JSONResponse({"link": link})
 
-    async def remove_second_factor(self, order: Order) -> Response:
+    async def remove_second_factor(self, order: OperatorOrder) -> Response:
         """Remove the second factor that the order names by its beginning."""
         try:
             form, email = _read_removal(order)
@@ -137,7 +137,7 @@ class AccountRoutes:
             raise RequestRefused("the second factor of this email changed since: order it again")
         return JSONResponse({"removed": True})
 
-    async def add_enrolment(self, order: Order) -> Order:
+    async def add_enrolment(self, order: OperatorOrder) -> OperatorOrder:
         """Bind the order to the second factor of now, unless it names one.
 
         :raises RequestRefused: when the account has none.
@@ -149,7 +149,7 @@ class AccountRoutes:
         return order.bound_to(form, begun_at=begun_at)
 
 
-async def _needs_second(order: Order) -> str | None:
+async def _needs_second(order: OperatorOrder) -> str | None:
     try:
         _read_removal(order)
     except HTTPException:
@@ -157,7 +157,7 @@ async def _needs_second(order: Order) -> str | None:
     return "it ends the protection of a member's account"
 
 
-def _read_removal(order: Order) -> tuple[FactorRemoval, str]:
+def _read_removal(order: OperatorOrder) -> tuple[FactorRemoval, str]:
     """Return the form and its email.
 
     :raises HTTPException: when it is another form or no email.

@@ -21,7 +21,6 @@ from swap_settler.paying.usecases.buffer_sent_attempts import BufferSentAttempts
 from swap_settler.paying.usecases.close_slots import CloseSlots
 from swap_settler.paying.usecases.end_relays import EndRelays
 from swap_settler.paying.usecases.fence_nonces import FenceNonces
-from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.mark_sent import MarkSent
 from swap_settler.paying.usecases.rebroadcast import Rebroadcast
 from swap_settler.paying.usecases.replace_stuck import ReplaceStuck
@@ -31,6 +30,7 @@ from swap_settler.paying.usecases.screen_payments import ScreenPayments
 from swap_settler.paying.usecases.send_payouts import SendPayouts
 from swap_settler.paying.usecases.send_sweeps import SendSweeps
 from swap_settler.paying.usecases.snapshot_treasury import SnapshotTreasury
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 from swap_settler.settings import SettlerGroup
 
 NAME = "settler"
@@ -206,9 +206,9 @@ class Lane:
         )
 
 
-def _calls(chain: Chain, signer: str) -> LaneCalls:
+def _calls(chain: Chain, signer: str) -> TransactionCalls:
     units, contracts = chain.network.gas, chain.network.contracts
     gas = GasUnits(units.pay_native, units.pay_erc20, units.sweep_native, units.sweep_erc20)
     addresses = contracts.deposit_addresses
     factory = None if addresses is None else addresses.factory
-    return LaneCalls(contracts.treasury, signer, NATIVE, gas, factory)
+    return TransactionCalls(contracts.treasury, signer, NATIVE, gas, factory)

@@ -18,7 +18,13 @@ from swap_runtime.postgres.sql import Rows, Statement
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_moved
 from swap_settler.model.ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
-from swap_settler.model.store import bookings, due_statements, holds, statements, swap_statements
+from swap_settler.model.store import (
+    bookings,
+    holds,
+    statements,
+    swap_statements,
+    work_queue_statements,
+)
 from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
 from swap_settler.model.store.counted_outflow import release_outflow
 from swap_settler.model.store.inventory_news import inventory_news
@@ -181,26 +187,26 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
         return {asset: self._inventory[asset] for asset in assets}
 
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
-        self._connection.post(due_statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
+        self._connection.post(work_queue_statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
 
     async def settle_requotes_due(
         self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
     ) -> None:
         if done:
-            self._connection.post(due_statements.DROP_REQUOTES_DUE, {"ids": list(done)})
+            self._connection.post(work_queue_statements.DROP_REQUOTES_DUE, {"ids": list(done)})
         if again:
             values = {"ids": list(again), "pause": pause}
-            self._connection.post(due_statements.POSTPONE_REQUOTES, values)
+            self._connection.post(work_queue_statements.POSTPONE_REQUOTES, values)
 
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
-        return await self._load(due_statements.LOCK_OVERDUE, {"now": now, "limit": limit})
+        return await self._load(work_queue_statements.LOCK_OVERDUE, {"now": now, "limit": limit})
 
     async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
         values = {"ids": list(swap_ids)}
-        return list(await self._connection.scalars(due_statements.REFUELS_IN_DOUBT, values))
+        return list(await self._connection.scalars(work_queue_statements.REFUELS_IN_DOUBT, values))
 
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
-        self._connection.post(due_statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
+        self._connection.post(work_queue_statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
 
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         # The last word per row: changes come in the order of their messages.
@@ -240,11 +246,13 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork, ConsumerWork):
         add_to_outbox(self._connection, [*outgoing, *news])
 
     def _save_due(self, due: WorkDue) -> None:
-        self._save(due_statements.ADD_REFUNDS_DUE, [refund_due_row(one) for one in due.refunds])
+        self._save(
+            work_queue_statements.ADD_REFUNDS_DUE, [refund_due_row(one) for one in due.refunds]
+        )
         if due.requotes:
-            self._save(due_statements.ADD_REQUOTES_DUE, requote_due_rows(due))
+            self._save(work_queue_statements.ADD_REQUOTES_DUE, requote_due_rows(due))
             self._connection.wake(REQUOTE_DUE)
-        self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(due))
+        self._save(work_queue_statements.ADD_COMPLETIONS_DUE, completion_due_rows(due))
 
     async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
         """Book, and return the messages about the inventory."""

@@ -8,7 +8,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import (
     WrongQuery,
     answer_page,
@@ -61,14 +61,14 @@ class BlockedAdmin:
         return JSONResponse({"blocked": without_place(found)})
 
     @answers_wrong_forms
-    async def block(self, order: Order) -> Response:
+    async def block(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/blocked`."""
         form = read_form(order, AddressForm)
         blocked = await self._manage_blocked_addresses.block(form.order(order.by))
         return JSONResponse({"blocked": blocked})
 
     @answers_wrong_forms
-    async def lift(self, order: Order) -> Response:
+    async def lift(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/blocked/lift`."""
         form = read_form(order, AddressForm)
         lifted = await self._manage_blocked_addresses.lift(form.order(order.by))

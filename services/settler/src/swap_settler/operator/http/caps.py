@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import (
     LISTED_MAX,
     answer_page,
@@ -107,7 +107,7 @@ class CapAdmin:
         )
 
     @answers_wrong_forms
-    async def set(self, order: Order) -> Response:
+    async def set(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/caps`."""
         form = read_form(order, NewCap)
         # Another operator may lower it after the stake of this order was computed.
@@ -125,7 +125,7 @@ class CapAdmin:
         return _caps_response(caps)
 
     @answers_wrong_forms
-    async def lift(self, order: Order) -> Response:
+    async def lift(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/caps/lift`."""
         form = read_form(order, LiftedCap)
         caps = await self._manage_caps.lift(
@@ -136,21 +136,21 @@ class CapAdmin:
         )
         return _caps_response(caps)
 
-    async def add_present_for_new(self, order: Order) -> Order:
+    async def add_present_for_new(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to the cap that it replaces.
 
         :raises RequestRefused: when there is none, or another one than the order names.
         """
         return await self._bind(order, read_form(order, NewCap))
 
-    async def add_present(self, order: Order) -> Order:
+    async def add_present(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to the cap that it lifts.
 
         :raises RequestRefused: as above.
         """
         return await self._bind(order, read_form(order, LiftedCap))
 
-    async def _bind(self, order: Order, form: LiftedCap) -> Order:
+    async def _bind(self, order: OperatorOrder, form: LiftedCap) -> OperatorOrder:
         cap = await self._manage_caps.find(form.name)
         present = BoundCap(
             units=str(cap.units), seconds=int(cap.span.total_seconds()), set_at=cap.set_at
@@ -182,14 +182,14 @@ class CapAdmin:
         return answer_page("waiting", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_forms
-    async def grant_pass(self, order: Order) -> Response:
+    async def grant_pass(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/payouts/queue/{id}/pass`."""
         intent_id, form = payment_id(order), read_form(order, OrderForm)
         await self._manage_caps.grant_pass(intent_id, by=order.by, reason=form.reason)
         return await self._shown_queue()
 
 
-def payment_id(order: Order) -> UUID:
+def payment_id(order: OperatorOrder) -> UUID:
     """
     :raises WrongForm: when it is none.
     """

@@ -8,11 +8,10 @@ from uuid import UUID
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form, read_id
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
-from swap_settler.operator.usecases.pay_claimable import Order as PaymentOrder
-from swap_settler.operator.usecases.pay_claimable import PayClaimable
+from swap_settler.operator.usecases.pay_claimable import PayClaimable, PaymentOrder
 
 BALANCE: Final = "a balance"
 
@@ -40,7 +39,7 @@ class ClaimAdmin:
         self._attach_claimable = attach_claimable
 
     @answers_wrong_forms
-    async def pay(self, order: Order) -> Response:
+    async def pay(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/claimable/{id}/pay`."""
         claimable_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         intent = await self._pay_claimable(form.order(claimable_id, by=order.by))
@@ -57,7 +56,7 @@ class ClaimAdmin:
         )
 
     @answers_wrong_forms
-    async def attach(self, order: Order) -> Response:
+    async def attach(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/claimable/{id}/attach`."""
         claimable_id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
         units, reason = int(form.base_units), form.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.usecases.close_networks import CloseNetworks
 
@@ -25,14 +25,14 @@ class ClosureAdmin:
         return await self._list_response()
 
     @answers_wrong_forms
-    async def close(self, order: Order) -> Response:
+    async def close(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/closures/close`."""
         form = read_form(order, ClosureForm)
         await self._close_networks.close(form.network, by=order.by, reason=form.reason)
         return await self._list_response()
 
     @answers_wrong_forms
-    async def open(self, order: Order) -> Response:
+    async def open(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/closures/open`."""
         form = read_form(order, ClosureForm)
         await self._close_networks.open(form.network, by=order.by, reason=form.reason)

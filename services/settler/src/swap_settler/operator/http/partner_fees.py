@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_queries,
@@ -42,7 +42,7 @@ class FeeAdmin:
         return JSONResponse({"fee": _to_json(found)})
 
     @answers_wrong_forms
-    async def pay(self, order: Order) -> Response:
+    async def pay(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/fees/{id}/pay`."""
         fee_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         payment = await self._pay_partner_fees(form.order(fee_id, by=order.by))

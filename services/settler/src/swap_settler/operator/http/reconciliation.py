@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
@@ -23,7 +23,7 @@ class ReconciliationAdmin:
         self._reconcile_unknown_payments = reconcile_unknown_payments
 
     @answers_wrong_forms
-    async def reconcile(self, order: Order) -> Response:
+    async def reconcile(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/payouts/explain`."""
         form = read_form(order, Explanation)
         payments = await self._reconcile_unknown_payments(

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import read_number
 from swap_settler.forms import (
     OrderForm,
@@ -97,7 +97,7 @@ class RescueAdmin:
         return _answer(await self._rescue_tokens(network, transaction_hash))
 
     @answers_wrong_forms
-    async def order(self, order: Order) -> Response:
+    async def order(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/rescues/{network}/{hash}`."""
         transaction_hash, form = read_return(order)
         back = form.order(by=order.by)
@@ -105,7 +105,7 @@ class RescueAdmin:
             await self._rescue_tokens(order.target["network"], transaction_hash, back=back)
         )
 
-    async def add_transfers(self, order: Order) -> Order:
+    async def add_transfers(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to the transfers that it returns.
 
         :raises RequestRefused: when there are none to return, or others than the order names.
@@ -120,7 +120,7 @@ class RescueAdmin:
         return order.bound_to(form, transfers=present)
 
 
-def read_return(order: Order) -> tuple[str, ReturnForm]:
+def read_return(order: OperatorOrder) -> tuple[str, ReturnForm]:
     """Return the transaction of an order, and its form.
 
     :raises WrongForm: when one of them is wrong.

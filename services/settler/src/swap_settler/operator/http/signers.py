@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.clock import Clock
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import (
     WrongQuery,
     answer_page,
@@ -73,7 +73,7 @@ class SignerAdmin:
         return answer_page("nonces", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_forms
-    async def resume(self, order: Order) -> Response:
+    async def resume(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/signers/{network}/resume`."""
         form = read_form(order, Resume)
         network = order.target["network"]
@@ -94,7 +94,7 @@ class SignerAdmin:
             }
         )
 
-    async def add_halts(self, order: Order) -> Order:
+    async def add_halts(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to the halts of now, unless it names them.
 
         :raises RequestRefused: when none is halted.

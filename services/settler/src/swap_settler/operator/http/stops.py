@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 from swap_settler.operator.usecases.guard_losses import GuardLosses
@@ -63,21 +63,21 @@ class StopAdmin:
         return await self._list_response()
 
     @answers_wrong_forms
-    async def stop(self, order: Order) -> Response:
+    async def stop(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/payouts/stop`."""
         form = read_form(order, StopForm)
         is_over = await self._stop_payouts.stop(form.where, by=order.by, reason=form.reason)
         return await self._list_response(nothing_is_signed=is_over)
 
     @answers_wrong_forms
-    async def lift(self, order: Order) -> Response:
+    async def lift(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/payouts/go`."""
         form = read_form(order, LiftForm)
         lift = self._guard_losses.lift if form.is_of_losses else self._stop_payouts.lift
         await lift(form.where, by=order.by, reason=form.reason, stopped_at=form.stopped_at)
         return await self._list_response()
 
-    async def add_stop(self, order: Order) -> Order:
+    async def add_stop(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to the stop of now, unless it names one.
 
         :raises RequestRefused: when nothing is stopped there.

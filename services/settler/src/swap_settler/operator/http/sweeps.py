@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.usecases.order_manual_sweep import OrderManualSweep, SweepOrder
 
@@ -23,7 +23,7 @@ class SweepAdmin:
         self._order_manual_sweep = order_manual_sweep
 
     @answers_wrong_forms
-    async def order(self, order: Order) -> Response:
+    async def order(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/sweeps`."""
         form = read_form(order, SweepForm)
         await self._order_manual_sweep(SweepOrder(**{**form.model_dump(), "by": order.by}))

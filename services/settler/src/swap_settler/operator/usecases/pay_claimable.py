@@ -27,7 +27,7 @@ from swap_settler.settling.usecases.settle_deposits import key_of
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PaymentOrder:
     """The operator's order: the listed balance, the recipient, and the reason."""
 
     balance_id: int  # of a claimable balance, or of a partner fee
@@ -56,7 +56,7 @@ class PayClaimable:
         self._swap_messages = swap_messages
         self._prices = prices
 
-    async def __call__(self, order: Order) -> Intent:
+    async def __call__(self, order: PaymentOrder) -> Intent:
         """Return the payment that waits for the sender lane.
 
         :raises RequestRefused: when the balance is another than was listed, or cannot be paid.
@@ -70,7 +70,7 @@ class PayClaimable:
         observe.claim_ordered(intent, by=order.by, reason=order.reason)
         return intent
 
-    async def _pay(self, order: Order) -> Changes:
+    async def _pay(self, order: PaymentOrder) -> Changes:
         prices, now = await self._prices.current(), self._clock()
         async with self._unit_of_work() as work:
             listed = await work.claimable(order.balance_id)
@@ -87,7 +87,7 @@ class PayClaimable:
         return change
 
     async def _of_swap(
-        self, work: PostgresClaimWork, order: Order, swap_id: UUID, to_address: str
+        self, work: PostgresClaimWork, order: PaymentOrder, swap_id: UUID, to_address: str
     ) -> Changes:
         swap = (await work.lock_swaps_by_id({swap_id}))[swap_id]
         what = await self._lock_claimable(work, order)
@@ -97,7 +97,7 @@ class PayClaimable:
     async def _pay_unmatched_deposit(
         self,
         work: PostgresClaimWork,
-        order: Order,
+        order: PaymentOrder,
         listed: Claimable,
         to_address: str,
         prices: Mapping[AssetKey, int],
@@ -118,7 +118,7 @@ class PayClaimable:
             usd_micros=dollar_value(self._catalogue, prices, asset, what.base_units),
         )
 
-    async def _lock_claimable(self, work: PostgresClaimWork, order: Order) -> Claimable:
+    async def _lock_claimable(self, work: PostgresClaimWork, order: PaymentOrder) -> Claimable:
         what = await work.claimable(order.balance_id)
         if what is None or what.base_units != order.base_units:
             held = 0 if what is None else what.base_units

@@ -17,7 +17,7 @@ from swap_settler.operator.decide.partner_fees import PartnerFee, pay
 from swap_settler.operator.ports import Prices
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork, PostgresFeeWork
 from swap_settler.operator.usecases.dollar_value import dollar_value
-from swap_settler.operator.usecases.pay_claimable import Order
+from swap_settler.operator.usecases.pay_claimable import PaymentOrder
 from swap_settler.operator.usecases.recipients import recipient_of
 
 
@@ -51,7 +51,7 @@ class PayPartnerFees:
         async with self._unit_of_work() as work:
             return await work.find_fee(id)
 
-    async def __call__(self, order: Order) -> Intent:
+    async def __call__(self, order: PaymentOrder) -> Intent:
         """Return the payment that waits for the sender lane.
 
         :raises RequestRefused: when less than that is owed, or it cannot be paid now.
@@ -61,7 +61,7 @@ class PayPartnerFees:
         observe.partner_fee_ordered(intent, by=order.by, reason=order.reason)
         return intent
 
-    async def _pay(self, order: Order) -> Changes:
+    async def _pay(self, order: PaymentOrder) -> Changes:
         prices, now = await self._prices.current(), self._clock()
         async with self._unit_of_work() as work:
             fee = await self._lock_fee(work, order)
@@ -79,7 +79,7 @@ class PayPartnerFees:
             await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change
 
-    async def _lock_fee(self, work: PostgresFeeWork, order: Order) -> PartnerFee:
+    async def _lock_fee(self, work: PostgresFeeWork, order: PaymentOrder) -> PartnerFee:
         """Return what is to be paid. What else is owed, as of swaps since, stays so."""
         asset = await work.asset_of_fee(order.balance_id)
         if asset is not None:

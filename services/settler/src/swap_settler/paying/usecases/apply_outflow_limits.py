@@ -11,7 +11,7 @@ from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import beyond_limit, queue_length, withheld_payment
 from swap_settler.paying.decide.lane import Group, Payment
 from swap_settler.paying.store.lane_store import PostgresLaneStore
-from swap_settler.paying.usecases.lane_calls import LaneCalls
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 
 UNLIMITED: Final = 2**256 - 1
 QUEUE_LENGTH_MAX: Final = 50  # how much of a line is looked at together
@@ -21,7 +21,7 @@ class ApplyOutflowLimits:
     """Each payment may be within the limit while all of them are not: what leaves is summed up."""
 
     def __init__(
-        self, *, chain: ChainReader, sender: str, store: PostgresLaneStore, calls: LaneCalls
+        self, *, chain: ChainReader, sender: str, store: PostgresLaneStore, calls: TransactionCalls
     ) -> None:
         self._chain = chain
         self._sender = sender

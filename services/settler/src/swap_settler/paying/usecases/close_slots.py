@@ -29,8 +29,8 @@ from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork, PostgresLaneWork
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts, lock_owners
 from swap_settler.paying.usecases.end_relays import EndRelays
-from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.spent_ids import find_spent_ids
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 
 ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
@@ -56,7 +56,7 @@ class CloseSlots:
         unit_of_work: PostgresLaneUnitOfWork,
         abandon_payouts: AbandonPayouts,
         end_relays: EndRelays,
-        calls: LaneCalls,
+        calls: TransactionCalls,
         clock: Clock,
         swap_messages: SwapMessages,
         gas_alarm: GasAlarm,

@@ -10,9 +10,9 @@ from swap_settler.paying import observe
 from swap_settler.paying.decide.replacing import Act, OpenSlot, Patience, offered_more
 from swap_settler.paying.decide.slots import Attempt
 from swap_settler.paying.store.lane_store import PostgresLaneStore
-from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.mark_sent import MarkSent
 from swap_settler.paying.usecases.slot_transactions import SlotTransactions
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 
 
 class ReplaceStuck:
@@ -28,7 +28,7 @@ class ReplaceStuck:
         sender: ChainSender,
         store: PostgresLaneStore,
         mark_sent: MarkSent,
-        calls: LaneCalls,
+        calls: TransactionCalls,
         patience: Patience,
     ) -> None:
         self._chain = chain

@@ -28,10 +28,10 @@ from swap_settler.paying.usecases.abandon_payouts import PAID_EXTERNALLY, Abando
 from swap_settler.paying.usecases.apply_outflow_limits import ApplyOutflowLimits
 from swap_settler.paying.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.paying.usecases.end_relays import EndRelays
-from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.limit_recipients import LimitRecipients
 from swap_settler.paying.usecases.screen_payments import ScreenPayments
 from swap_settler.paying.usecases.slot_transactions import SlotTransactions
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
@@ -73,7 +73,7 @@ class SendPayouts:
         result_listener: BroadcastResultListener,
         abandon_payouts: AbandonPayouts,
         end_relays: EndRelays,
-        calls: LaneCalls,
+        calls: TransactionCalls,
         screen: ScreenPayments,
         fee_cap: int,
         slots_max: int = 16,

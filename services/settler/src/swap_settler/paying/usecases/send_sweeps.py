@@ -18,8 +18,8 @@ from swap_settler.paying.decide.lane import Group, Payment, Slot
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.store.lane_sweeps import PostgresLaneSweeps
 from swap_settler.paying.usecases.buffer_sent_attempts import BroadcastResultListener
-from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.slot_transactions import SlotTransactions
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 
 LOOK_SECONDS: Final = 0.5  # payments are looked for between any two of these
 REFUSAL_PAUSE: Final = timedelta(seconds=2)
@@ -36,7 +36,7 @@ class SendSweeps:
         store: PostgresLaneStore,
         sweeps: PostgresLaneSweeps,
         result_listener: BroadcastResultListener,
-        calls: LaneCalls,
+        calls: TransactionCalls,
         fee_cap: int,
         in_flight_max: int = 8,
         sweeps_max: int = 50,

@@ -9,13 +9,13 @@ from swap_chains.ports import Broadcast, ChainSender, Fees
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import Group
 from swap_settler.paying.decide.slots import Attempt, swaps_by_transaction, swaps_of
-from swap_settler.paying.usecases.lane_calls import LaneCalls
+from swap_settler.paying.usecases.transaction_calls import TransactionCalls
 
 
 class SlotTransactions:
     """The transactions of one signer: of payments, of sweeps, and of nothing."""
 
-    def __init__(self, sender: ChainSender, calls: LaneCalls) -> None:
+    def __init__(self, sender: ChainSender, calls: TransactionCalls) -> None:
         self._sender = sender
         self._calls = calls
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import RequestRefused
-from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.admin_routes import OperatorOrder
 from swap_runtime.operators.paging import (
     answer_page,
     answers_wrong_queries,
@@ -124,14 +124,14 @@ class RecoveryAdmin:
         return answer_page("held", found, limit=limit, show=without_place, place=place_of)
 
     @answers_wrong_forms
-    async def finish(self, order: Order) -> Response:
+    async def finish(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
         id, form = read_id(order, of=RECOVERY), read_form(order, FinishForm)
         await self._finish_recovery(id, evidence=form.evidence, by=order.by, reason=form.reason)
         return JSONResponse({"finished": id})
 
     @answers_wrong_forms
-    async def release(self, order: Order) -> Response:
+    async def release(self, order: OperatorOrder) -> Response:
         """Answer `POST /admin/recovery/retained/{id}/release`."""
         id, form = read_id(order, of=HOLD), read_form(order, ReleaseForm)
         if form.hold is not None:
@@ -139,7 +139,7 @@ class RecoveryAdmin:
         await self._finish_recovery.release(id, by=order.by, reason=form.reason)
         return JSONResponse({"released": id})
 
-    async def add_evidence(self, order: Order) -> Order:
+    async def add_evidence(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to what is known of the recovery.
 
         :raises RequestRefused: when it is not open, or more is known than the order names.
@@ -148,7 +148,7 @@ class RecoveryAdmin:
         found = await self._finish_recovery.require_open(id, evidence=form.evidence)
         return order.bound_to(form, evidence=found.evidence)
 
-    async def add_hold(self, order: Order) -> Order:
+    async def add_hold(self, order: OperatorOrder) -> OperatorOrder:
         """Bind an order that is stored to the hold that it releases.
 
         :raises RequestRefused: when it is not held.
@@ -174,7 +174,7 @@ class RecoveryAdmin:
         return hold
 
 
-def _read(order: Order, form: type[Form], *, of: str) -> tuple[int, Form]:
+def _read(order: OperatorOrder, form: type[Form], *, of: str) -> tuple[int, Form]:
     """
     :raises RequestRefused: when the order has another form: it is not stored.
     """

@@ -3,10 +3,9 @@
 from typing import Final
 
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.store.clocks import stopped_time
-from swap_settler.model.store.holds import HELD, held_swap
+from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_PAID_EXTERNALLY
-from swap_settler.model.store.swap_statements import IS_PARKED, SWAP
+from swap_settler.model.store.swap_statements import SWAP
 
 # What is due again while it was due already is due once.
 ADD_REFUNDS_DUE: Final = sql("""
@@ -15,26 +14,12 @@ SELECT * FROM unnest(
     CAST(:network AS text[]), CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]))
 ON CONFLICT (swap_id, deposit_id) DO NOTHING
 """)
-# Not locked: what it is about is decided under the lock of its swap.
-_STOPPED_TIME: Final = stopped_time(since="refund_due.since", networks=":network", halts=":network")
-REFUNDS_DUE: Final = sql(f"""
-SELECT id, swap_id, deposit_id, now() - since - {_STOPPED_TIME} AS waited FROM refund_due
-WHERE network = :network AND due_at <= now() AND NOT {held_swap("refund_due.swap_id")}
-ORDER BY due_at, id LIMIT :limit
-""")
 DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")
 # What is due already is due at once: another sum is there.
 ADD_REQUOTES_DUE: Final = sql("""
 INSERT INTO requote_due (swap_id)
 SELECT * FROM unnest(CAST(:swap_id AS uuid[]))
 ON CONFLICT (swap_id) DO UPDATE SET due_at = now(), since = now()
-""")
-# Not locked: what it is about is decided under the lock of its swap. While a message about the swap
-# is parked, it may be a deposit that came on time and locks the quote.
-REQUOTES_DUE: Final = sql(f"""
-SELECT swap_id, now() - since AS waited FROM requote_due JOIN swap ON swap.id = swap_id
-WHERE due_at <= now() AND NOT {IS_PARKED} AND NOT {held_swap("requote_due.swap_id")}
-ORDER BY due_at, swap_id LIMIT :limit
 """)
 POSTPONE_REQUOTES: Final = sql("""
 UPDATE requote_due SET due_at = now() + :pause WHERE swap_id = ANY(CAST(:ids AS uuid[]))

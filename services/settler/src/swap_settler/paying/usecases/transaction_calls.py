@@ -26,7 +26,7 @@ VIEW_GAS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class LaneCalls:
+class TransactionCalls:
     treasury: str
     signer: str
     native: str
