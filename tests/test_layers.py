@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -33,7 +34,8 @@ PLANTED = [
     ("swap_settler/model/swap.py", "import swap_settler.app", "only from the packages below"),
     ("swap_settler/settling/handlers/deposits.py", "import sqlalchemy", "only through use cases"),
     ("swap_settler/gasless/decide/relaying.py", "import asyncio", "standard library only"),
-    ("swap_settler/operator/http/admin.py", "import swap_settler.operator.store.caps", "only thr"),
+    ("swap_settler/operator/http/records.py", "import swap_settler.operator.store.caps", "only th"),
+    ("swap_chain_watcher/http/networks.py", "import swap_chain_watcher.adapters.rows", "only thr"),
     ("swap_contracts/swaps.py", "import sqlalchemy", "pydantic and nothing else"),
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),
     ("swap_runtime/postgres/sql.py", "import swap_runtime.messaging.outbox", "In the runtime"),
@@ -77,12 +79,50 @@ def test_an_import_across_a_wall_breaks_its_contract(
     assert any(wall in line for line in broken), checked.stdout
 
 
+def contract(id: str) -> Mapping[str, Any]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    [found] = [one for one in settings["contracts"] if one["id"] == id]
+    return cast(Mapping[str, Any], found)
+
+
+def files_of(modules: Iterable[str]) -> Iterator[Path]:
+    """Yield the files of modules and packages; a name may have `*`."""
+    for source in SOURCES:
+        for module in modules:
+            for path in source.glob(module.replace(".", "/")):
+                yield from path.rglob("*.py")
+            yield from source.glob(f"{module.replace('.', '/')}.py")
+
+
+def test_domain_code_imports_the_standard_library_and_our_packages_only() -> None:
+    """The contract names packages that it forbids; here every other one is refused as well."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    allowed = {*settings["root_packages"], *sys.stdlib_module_names}
+    files = [*files_of(contract("pure-domain")["source_modules"])]
+    imported = {(path.name, name) for path in files for name in imported_by(path)}
+
+    assert {path.name for path in files} >= {"swap.py", "deposits.py", "catalogue.py"}
+    assert [one for one in imported if one[1].partition(".")[0] not in allowed] == []
+
+
+def test_every_http_and_handlers_package_reaches_the_world_through_use_cases() -> None:
+    packages = {
+        package
+        for source in SOURCES
+        for name in ("http", "handlers")
+        for package in source.glob(f"swap_*/**/{name}")
+        if "swap_runtime" not in package.parts
+    }
+    named = {path.parent for path in files_of(contract("handlers-are-thin")["source_modules"])}
+
+    assert packages
+    assert packages - named == set()
+
+
 def test_the_settlers_model_is_pure_up_to_its_ports() -> None:
     """The modules in the model's lowest layer must use the standard library only."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    by_id = {one["id"]: one for one in settings["contracts"]}
-    lowest = by_id["settler-model"]["layers"][-1].split(" : ")
-    pure = by_id["pure-domain"]["source_modules"]
+    lowest = contract("settler-model")["layers"][-1].split(" : ")
+    pure = contract("pure-domain")["source_modules"]
     assert [one for one in pure if one.startswith("swap_settler.model.")] == [
         f"swap_settler.model.{one}" for one in lowest
     ]

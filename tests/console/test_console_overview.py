@@ -78,7 +78,7 @@ SETTLER_ANSWERS: dict[str, Any] = {
                 "halted": None,
                 "resumed": None,
                 "means": "it signs",
-                "act": "nobody needs to act",
+                "act": "no action is required",
             }
         ]
     },

@@ -125,7 +125,7 @@ class TestListing:
         assert (signer["next_nonce"], signer["open_slots"]) == (1, 1)
         assert 0 <= signer["oldest_slot_seconds"] < 60
         assert (signer["halted"], signer["resumed"]) == (None, None)
-        assert signer["act"] == "nobody needs to act"
+        assert signer["act"] == "no action is required"
         assert halted_gauge() == 0
 
     async def test_open_nonces_have_their_transactions_and_payments(

@@ -493,8 +493,8 @@ class TestAttaching:
                 {"method": Method.DEPOSITORY},
                 "its owner is not known from the chain: an operator attaches it",
             ),
-            (PROOF, {"from_address": None}, "somebody else sent it"),
-            (PROOF, {"from_address": "0x" + "44" * 20}, "somebody else sent it"),
+            (PROOF, {"from_address": None}, "another address sent it"),
+            (PROOF, {"from_address": "0x" + "44" * 20}, "another address sent it"),
         ],
     )
     def test_is_refused_with_its_reason(

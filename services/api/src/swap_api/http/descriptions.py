@@ -53,7 +53,7 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "As the list of swaps, with `addresses` in place of `address`, and empty without one."
     ),
     "GET /api/v2/swaps/{swapId}": (
-        "Reads one swap as it is now. Somebody else's swap is answered like an unknown one. "
+        "Reads one swap as it is now. A swap of another app is answered like an unknown one. "
         "The `ETag` changes when the answer does: send it back as `If-None-Match`, and what has "
         "not changed is answered with 304 and no body."
     ),
@@ -70,12 +70,13 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     "POST /api/v2/swaps/{swapId}/deposit_speedup": (
         "A hint: the blocks of the swap's source network are read now. One transaction counts "
         "once, and at most ten for a swap; more are ignored. A transaction that is unknown "
-        "yet is no error: it is looked for again for ten minutes, and found when it comes."
+        "yet is no error: it is searched for again for ten minutes."
     ),
     "GET /api/v2/swaps/{swapId}/events": (
         "Lists what happened to a swap, in order. With `Accept: text/event-stream` it follows the "
-        "swap live: every event is sent when it happens, its sequence number as `id` and what the "
-        "list has of it as `data`. The stream ends now and then: come again with `Last-Event-ID`."
+        "swap live: every event is sent when it happens. Its `id` is its sequence number, its "
+        "`data` the same as in the list. The stream ends now and then: reconnect with "
+        "`Last-Event-ID`."
     ),
     "GET /api/v2/experimental/swaps/{swapId}": (
         "Reads one swap with `next_action`, the single thing that the user has to do now, in place "
@@ -83,13 +84,13 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "comes first."
     ),
     "GET /api/v2/swaps/{swapId}/deposit_actions": (
-        "Lists every step that the user has to go, each with its status. Only the step to go now "
-        "carries what to send or to sign."
+        "Lists every step of the user, each with its status. Only the current step has the data to "
+        "send or to sign."
     ),
     "GET /api/v2/swaps/{swapId}/attach_deposit": (
-        "Shows what came in a transaction by transfers that named no swap, each with the `text` "
-        "that its sender signs (`personal_sign`) to give it to this swap: show it whole, "
-        "it names who is paid. It changes once, when a refund address is set. A transfer that was "
+        "Shows the transfers of a transaction that named no swap. Each has the `text` that its "
+        "sender signs (`personal_sign`) to attach it to this swap. Show the whole text: it names "
+        "the recipient. It changes once, when a refund address is set. A transfer that was "
         "`submitted` is `attached` in a moment."
     ),
     "POST /api/v2/swaps/{swapId}/attach_deposit": (
@@ -119,16 +120,16 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "Submits the signature of a gasless swap by the token of its pay link. It is taken once."
     ),
     "POST /pay/v1/swaps/{swapId}/refund_address": (
-        "Sets the refund address by the token of a link that may; to any other token nothing is "
-        "here. Once set it stays."
+        "Sets the refund address by the token of a link that may. Any other token is answered with "
+        "404. Once set it stays."
     ),
     "GET /api/v2/quote": (
-        "Prices a swap: what arrives, what it costs, how long it takes. Nothing is reserved. Asked "
-        "by `receive_amount`, it finds the smallest amount that brings so much. With "
-        "`explain=true` the answer has an `explanation` beside the quote: what the amount was cut "
-        "to, prices with their sources and ages, gas, the row of the fee table, inventory, limits, "
-        "every integer from these to the quote, and the ways to fund the swap that are not "
-        "offered, with the reason. "
+        "Prices a swap: what arrives, what it costs, how long it takes. Nothing is reserved. With "
+        "`receive_amount`, it finds the smallest amount that brings so much. With "
+        "`explain=true` the answer has an `explanation` beside the quote: the amount after "
+        "rounding, prices with sources and ages, gas, the row of the fee table, inventory and "
+        "limits. It has every integer from these to the quote, too, and the funding methods that "
+        "are not offered, with the reason. "
         "This needs a secret key: it shows what the service holds and earns."
     ),
     "GET /api/v2/limits": "Says between which amounts a swap of this route can be created now.",

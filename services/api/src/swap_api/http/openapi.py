@@ -73,7 +73,7 @@ PATH_VALUES: Final = {
     "messageId": {"type": "string"},
 }
 CONTACT: Final = {
-    "name": "Whoever runs this deployment",
+    "name": "The operator of this deployment",
     "url": "https://swaps.example",
     "email": "swaps@swaps.example",
 }

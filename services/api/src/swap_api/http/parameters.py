@@ -116,8 +116,8 @@ class PriceParameters(RouteParameters):
 class QuoteParameters(PriceParameters):
     explain: bool = Field(
         default=False,
-        description="Also say why: the inputs with their sources and ages, every integer on the "
-        "way to the quote, and what is not offered. Needs a secret key",
+        description="Also explain the quote: its inputs with their sources and ages, every integer "
+        "of its calculation, and what is not offered. Needs a secret key",
     )
 
 

@@ -19,7 +19,9 @@ from swap_settler.operator.decide.signer import EVERYWHERE, Signer
 log = structlog.get_logger()
 
 # Alert: any.
-HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
+HALTED = gauge(
+    "settler_signer_halted", "Signers that sign nothing new until an operator acts", ["network"]
+)
 QUEUED = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
 # Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
 OLDEST_QUEUED = gauge(
@@ -55,9 +57,7 @@ OLDEST_REFUND = gauge(
 )
 HELD = gauge("settler_held_base_units", "What the ledger has in the Treasury", ["network", "token"])
 # Alert: more than is held. A liability is not covered.
-OWED = gauge(
-    "settler_owed_base_units", "What of an asset is somebody's, in the ledger", ["network", "token"]
-)
+OWED = gauge("settler_owed_base_units", "What the ledger owes of an asset", ["network", "token"])
 # Alert: less than is owed. The chain has less than the liabilities.
 TREASURY = gauge(
     "settler_treasury_base_units",
@@ -79,7 +79,9 @@ INVARIANTS_CHECKED = gauge(
 )
 # Alert: any. An attacker may have a signer's key.
 EXTERNAL_NONCES = counter(
-    "settler_foreign_nonces", "Nonces of ours that were proven to be used by others", ["network"]
+    "settler_foreign_nonces",
+    "Nonces of our signers that external transactions were proven to use",
+    ["network"],
 )
 COUNTED_LOSSES = gauge(
     "settler_lost_usd_micros", "What reorgs took that was paid for, and still counts", ["network"]

@@ -54,7 +54,7 @@ REPLACED = counter(
 )
 # Alert: any. The key is used elsewhere, or a payment is forgotten.
 UNEXPLAINED = counter(
-    "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
+    "settler_slots_unexplained", "Nonces that no transaction of the service used", ["network"]
 )
 # Alert: grows for long. Tokens at a deposit address that refuse to be moved.
 SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", ["network"])
@@ -152,7 +152,10 @@ def rebroadcast(network: str, transactions: int) -> None:
 
 def slots_unexplained(network: str, signer: str, nonces: Sequence[int]) -> None:
     log.error(
-        "nonces consumed by no attempt of ours", network=network, signer=signer, nonces=nonces
+        "nonces used by no transaction of the service",
+        network=network,
+        signer=signer,
+        nonces=nonces,
     )
     UNEXPLAINED.labels(network).inc()
 
@@ -223,7 +226,11 @@ def signer_short(network: str, signer: str, base_units: int) -> None:
 
 def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
     log.error(
-        "signer used without us", network=network, signer=signer, known_nonce=known, nonce=nonce
+        "signer used by an external transaction",
+        network=network,
+        signer=signer,
+        known_nonce=known,
+        nonce=nonce,
     )
     HALTS.labels(network).inc()
 

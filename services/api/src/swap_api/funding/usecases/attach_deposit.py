@@ -121,8 +121,8 @@ class AttachDeposit:
         found = await self._transfers.of_transaction(swap_id, name, transaction_hash.lower())
         if not found:
             raise NotFound(
-                "No transfer of this transaction waits without a swap; one that was just sent is "
-                "known after a moment, and one that named its swap needs nothing"
+                "No transfer of this transaction waits without a swap. One that was just sent "
+                "appears after a moment; one that named its swap needs no signature"
             )
         return swap, self._catalogue.network(name), found
 
@@ -147,8 +147,8 @@ class AttachDeposit:
             raise _invalid("The signature is not the sender's over this text")
         if answer is WalletAnswer.REFUSED:
             raise _invalid(
-                "The sender is a contract that does not take this signature for its own; sign with "
-                "its owner's wallet the text as it is, or ask the service's operator to attach it"
+                "The sender is a contract that does not accept this signature. Sign the unchanged "
+                "text with its owner's wallet, or ask the service's operator to attach it"
             )
         return True
 

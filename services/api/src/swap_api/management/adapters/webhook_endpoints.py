@@ -159,7 +159,7 @@ class NotifierEndpoints:
 def _disabled_by_operator() -> ApiRefusal:
     return ApiRefusal(
         ErrorCode.DISABLED_BY_OPERATOR,
-        "Whoever runs this service disabled this endpoint; ask them to enable it",
+        "The operator of this service disabled this endpoint; ask the operator to enable it",
     )
 
 

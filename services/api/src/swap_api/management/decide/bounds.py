@@ -24,9 +24,9 @@ class CountedKind(StrEnum):
 
 MESSAGES: Final = {
     CountedKind.APPS: "An organization may have {most} apps; "
-    "ask whoever runs this service for more",
+    "ask the operator of this service for more",
     CountedKind.MEMBERS: "An organization may have {most} members, open invitations included; "
-    "let one go, or take an invitation back",
+    "remove a member, or revoke an invitation",
     CountedKind.KEYS: "An app may have {most} open keys; revoke one first",
     CountedKind.WEBHOOKS: "An app may have {most} webhook endpoints; remove one first",
     CountedKind.TOKENS: "A member may have {most} open access tokens; revoke one first",

@@ -334,7 +334,8 @@ async def _keep_an_owner(changes: AuditedTransaction, member: KnownMember) -> No
     values = {"partner_id": member.organization_id, "id": member.id}
     if not await changes.connection.scalar(OTHER_OWNERS, values):
         raise ApiRefusal(
-            ErrorCode.LAST_OWNER, f"{member.name} is the last owner; make somebody else one first"
+            ErrorCode.LAST_OWNER,
+            f"{member.name} is the last owner; make another member an owner first",
         )
 
 

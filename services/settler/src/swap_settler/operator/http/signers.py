@@ -26,14 +26,14 @@ from swap_settler.operator.usecases.resume_signers import ResumeSigners
 from swap_settler.records import place_of, without_place
 
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower=True)]
-SENDS: Final = {"means": "it signs and sends what is due", "act": "nobody needs to act"}
+SENDS: Final = {"means": "it signs and sends what is due", "act": "no action is required"}
 HALTED: Final = {
-    "means": "it signs nothing new, and what waits for it waits; what it has signed is sent until "
-    "it is mined, and every chain is watched as before; older payments on all networks are held "
-    "while a recovery is open, which cannot end before (swapctl recovery status)",
-    "act": "an operator finds out how the reason came about, and resumes it only when no payment "
-    "can be made that was not ordered: swapctl signer resume NETWORK, with --used-by TX for each "
-    "transaction that was not signed here and used a nonce",
+    "means": "it signs nothing new, and its payments wait. Signed transactions are sent until they "
+    "are mined, and every chain is watched as before. While a recovery is open, older payments on "
+    "all networks are held; the recovery cannot end before (swapctl recovery status)",
+    "act": "an operator finds the cause, and resumes it only when no payment can be made that was "
+    "not ordered: swapctl signer resume NETWORK. Add --used-by TX for each external transaction "
+    "that used a nonce",
 }
 
 

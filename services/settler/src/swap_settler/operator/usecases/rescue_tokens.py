@@ -31,9 +31,9 @@ IN_CATALOGUE: Final = "a token of the catalogue: "
 NOT_YET: Final = (
     f"{IN_CATALOGUE}its swap has it (swapctl trail), or it is not final yet (swapctl claimable)"
 )
-ASK: Final = "find out whose it is, then again with --to and --reason; a second operator approves"
-CHANGED: Final = "what came, or to whom it goes back, has changed since: order it again"
-BY_OWNER: Final = "the owner of the Treasury sends the calls in turn; nobody else can return it"
+ASK: Final = "find the owner, then again with --to and --reason; a second operator approves"
+CHANGED: Final = "the transfer or its recipient has changed since: order it again"
+BY_OWNER: Final = "the owner of the Treasury sends the calls in turn; no one else can return it"
 
 
 @dataclass(frozen=True, slots=True)

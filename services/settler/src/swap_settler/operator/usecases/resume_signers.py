@@ -109,8 +109,8 @@ class ResumeSigners:
         if nonce > signer.next_nonce:
             raise RequestRefused(
                 f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
-                f"{signer.next_nonce}: its key was used without us; name the transactions that "
-                "used it (--used-by), or name another signer to resume"
+                f"{signer.next_nonce}: its key signed an external transaction; name the "
+                "transactions that used it (--used-by), or name another signer to resume"
             )
 
 

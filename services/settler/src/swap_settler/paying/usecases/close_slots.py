@@ -108,7 +108,7 @@ class CloseSlots:
         self._rounds_unexplained += 1
         # Also a signer that an operator has resumed meanwhile: the nonce is still unexplained.
         if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
-            cause = "were used by no transaction of ours, as far as all nodes agree"
+            cause = "were used by no transaction of ours, by the answers of all nodes"
             await self._store.halt_for(nonces, f"nonces {list(nonces)} {cause}")
 
     async def _receipts(self, signed: Sequence[OpenAttempt]) -> Mapping[str, Receipt]:

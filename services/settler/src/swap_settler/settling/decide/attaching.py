@@ -50,4 +50,4 @@ def _check_signer(signer: str, deposit: Deposit) -> None:
     if deposit.method is not Method.DIRECT:
         raise NotAttachable("its owner is not known from the chain: an operator attaches it")
     if deposit.from_address is None or signer.lower() != deposit.from_address.lower():
-        raise NotAttachable("somebody else sent it")
+        raise NotAttachable("another address sent it")
