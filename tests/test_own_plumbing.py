@@ -1,6 +1,7 @@
 """docs/own-plumbing.md lists the files that a library could replace, with their numbers of lines.
 
-Each module of the runtime and of the chains' library is on the page, or here with a reason.
+Each module of the runtime, the chains' library and the api's `http` is on the page, or here with a
+reason.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ TOLERANCE: Final = 0.1
 LINES_FREE: Final = 10
 RUNTIME: Final = ROOT / "libs/runtime/src/swap_runtime"
 CHAINS: Final = ROOT / "libs/chains/src/swap_chains/evm"
+API: Final = ROOT / "services/api/src/swap_api/http"
 NOT_PLUMBING: Final = {
     RUNTIME: {
         "definitions that services share: errors, time, settings, the catalogue": (
@@ -57,6 +59,13 @@ NOT_PLUMBING: Final = {
         ),
         "options of a library, which does the work": ("aws_kms", "deploy"),
         "the startup check": ("check", "check_roles"),
+    },
+    API: {
+        "what the interface takes, answers and says of itself": (
+            "descriptions", "endpoints", "error_page", "errors", "examples", "openapi",
+            "operator_routes", "parameters", "request_schemas", "shipped_openapi",
+        ),
+        "who may call, and the order of the middlewares": ("admission", "app"),
     },
 }  # fmt: skip
 

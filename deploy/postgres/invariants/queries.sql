@@ -23,7 +23,7 @@ SELECT i.swap_id, i.deposit_id, sum(i.charged) charged, max(c.credit) credit FRO
 WHERE i.kind IN('output','refuel','refund') AND i.state<>'dead' AND NOT EXISTS(SELECT 1 FROM account a JOIN posting p ON p.account_id=a.id
  WHERE a.kind='loss' AND (a.swap_id,a.deposit_id) IS NOT DISTINCT FROM (i.swap_id,i.deposit_id) HAVING sum(p.amount)>0)
 GROUP BY 1,2 HAVING max(c.credit)=0 OR sum(i.charged)>max(c.credit);
--- name: I-08 credited deposit without its own incoming movement on a canonical block, of another amount/token, or credited to a swap of another network or token
+-- name: I-08 credited deposit without its own incoming movement on a canonical block, or of another amount, token or network than it or its swap
 SELECT d.id FROM deposit d LEFT JOIN movement m USING(chain_id,block_hash,id) LEFT JOIN chain_block b ON b.chain_id=d.chain_id AND b.hash=d.block_hash LEFT JOIN swap s ON s.id=d.swap_id
 WHERE d.state='credited' AND (m.amount IS NULL OR m.amount<>d.amount OR m.token<>d.token OR m.kind='paid' OR m.internal OR m.claimed_by IS NOT NULL
  OR b.state IS DISTINCT FROM 'canonical' OR (s.src_chain,s.src_token)<>(d.chain_id,d.token));
@@ -44,7 +44,7 @@ SELECT chain_id, number FROM chain_block WHERE finalized AND state<>'canonical';
 -- name: I-13 nonce gap below the highest slot of a signer
 SELECT chain_id, signer, nonce+1 missing FROM (SELECT chain_id, signer, nonce, lead(nonce) OVER (PARTITION BY chain_id, signer ORDER BY nonce) above FROM nonce_slot) s
 WHERE above>nonce+1;
--- name: I-14 chain shows a transaction of our signer that we never signed and nobody named, or a Paid log that no attempt of ours explains (intent, token, recipient, amount) and nobody either
+-- name: I-14 chain shows a transaction of our signer that neither the service signed nor an operator named, or a Paid log that neither explains (intent, token, recipient, amount)
 SELECT x.chain_id, x.tx_hash FROM signer_tx x LEFT JOIN attempt t USING(chain_id,tx_hash) WHERE t.tx_hash IS NULL
  AND NOT EXISTS(SELECT 1 FROM foreign_tx f WHERE (f.chain_id,f.tx_hash)=(x.chain_id,x.tx_hash))
 UNION ALL SELECT m.chain_id, m.tx_hash FROM movement m JOIN chain_block b ON b.chain_id=m.chain_id AND b.hash=m.block_hash AND b.state='canonical'

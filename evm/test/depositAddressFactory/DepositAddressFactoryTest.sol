@@ -13,7 +13,7 @@ abstract contract DepositAddressFactoryTest is Test {
     address internal constant NATIVE = address(0);
 
     address internal immutable user = named("user");
-    address internal immutable stranger = named("stranger");
+    address internal immutable outsider = named("outsider");
 
     Treasury internal treasury;
     DepositAddressFactory internal factory;
@@ -31,7 +31,7 @@ abstract contract DepositAddressFactoryTest is Test {
 
     /// @dev The caller has no role, because anyone may sweep.
     function _sweep(IDepositAddressFactory.Sweep[] memory sweeps) internal {
-        vm.prank(stranger);
+        vm.prank(outsider);
         factory.sweep(sweeps);
     }
 

@@ -12,7 +12,7 @@ abstract contract DepositoryTest is Test {
     address internal immutable owner = named("owner");
     address internal immutable receiver = named("receiver");
     address internal immutable user = named("user");
-    address internal immutable stranger = named("stranger");
+    address internal immutable outsider = named("outsider");
 
     Depository internal depository;
     DevToken internal token;

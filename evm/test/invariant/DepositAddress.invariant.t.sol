@@ -17,11 +17,11 @@ contract DepositAddressInvariantTest is Test {
     }
 
     /// @dev One function checks all invariants, so that one campaign covers them.
-    function invariant_G20_DepositAddressesPayNobodyButTheTreasury() external view {
+    function invariant_G20_DepositAddressesPayOnlyTheTreasury() external view {
         _aSweptAddressHoldsNothing();
         _sweptIsWhatTheTreasuryGained();
         _nothingIsLost();
-        _whoeverSweepsGainsNothing();
+        _sweepersGainNothing();
         _factoryAndImplementationHoldNothing();
         _plainPaymentsAreAlwaysTaken();
     }
@@ -48,7 +48,7 @@ contract DepositAddressInvariantTest is Test {
         }
     }
 
-    function _whoeverSweepsGainsNothing() private view {
+    function _sweepersGainNothing() private view {
         for (uint256 i; i < handler.tokenCount(); ++i) {
             for (uint256 j; j < handler.callerCount(); ++j) {
                 if (handler.callers(j) == address(handler.treasury())) continue;

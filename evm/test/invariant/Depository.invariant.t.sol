@@ -45,7 +45,7 @@ contract DepositoryInvariantTest is Test {
     }
 
     function _onlyApprovedReceiversArePaid() private view {
-        assertTrue(!handler.paidUnapproved(), "nobody else gained");
+        assertTrue(!handler.paidUnapproved(), "no other address gained");
     }
 
     function _aDepositIsOneEvent() private view {

@@ -56,6 +56,6 @@ contract PaymasterInvariantTest is Test {
     function _onlyOperatorsDepositAndOnlyForApprovedReceivers() private view {
         assertTrue(!handler.depositedByAnotherThanAnOperator(), "operators only");
         assertTrue(!handler.depositedWhilePaused(), "paused means paused");
-        assertTrue(!handler.paidUnapproved(), "nobody else gained");
+        assertTrue(!handler.paidUnapproved(), "no other address gained");
     }
 }

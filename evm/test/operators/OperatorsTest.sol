@@ -14,7 +14,7 @@ import {Test} from "../Test.sol";
 abstract contract OperatorsTest is Test {
     address internal immutable owner = named("owner");
     address internal immutable operator = named("operator");
-    address internal immutable stranger = named("stranger");
+    address internal immutable outsider = named("outsider");
 
     Operators internal operated;
 

@@ -21,7 +21,7 @@ abstract contract PaymasterTest is Signer, WithFiatToken {
     address internal immutable owner = named("owner");
     address internal immutable operator = named("operator");
     address internal immutable receiver = named("receiver");
-    address internal immutable stranger = named("stranger");
+    address internal immutable outsider = named("outsider");
     address internal immutable user = vm.addr(KEY);
 
     Depository internal depository;

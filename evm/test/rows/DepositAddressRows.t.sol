@@ -47,8 +47,8 @@ contract DepositAddressRowsTest is DepositAddressFactoryTest, RowTest {
         }
     }
 
-    function testFuzz_G19_WhoeverSweepsOnlyTheTreasuryGains(address caller, uint256 amount) external {
-        if (caller == address(treasury) || caller == depositAddress || caller == address(factory)) caller = stranger;
+    function testFuzz_G19_OnlyTheTreasuryGainsFromASweep(address caller, uint256 amount) external {
+        if (caller == address(treasury) || caller == depositAddress || caller == address(factory)) caller = outsider;
         amount = between(amount, 1, type(uint128).max);
         uint256 inventory = token.balanceOf(address(treasury));
         token.mint(depositAddress, amount);

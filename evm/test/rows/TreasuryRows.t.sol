@@ -11,7 +11,7 @@ import {RowTest} from "./RowTest.sol";
 contract TreasuryRowsTest is TreasuryTest, RowTest {
     uint256 private constant _SECOND = INTENT + 1;
 
-    function testFuzz_W18_ATokenThatNobodyListedIsNotPaidOut(uint256 amount) external {
+    function testFuzz_W18_AnUnlistedTokenIsNotPaidOut(uint256 amount) external {
         FeeToken fee = new FeeToken(100);
         amount = between(amount, 1, type(uint128).max);
         fee.mint(address(treasury), amount);

@@ -16,7 +16,7 @@ abstract contract TreasuryTest is Test {
     address internal immutable operator = named("operator");
     address internal immutable guardian = named("guardian");
     address internal immutable recipient = named("recipient");
-    address internal immutable stranger = named("stranger");
+    address internal immutable outsider = named("outsider");
 
     Treasury internal treasury;
     DevToken internal token;

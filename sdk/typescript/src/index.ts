@@ -53,7 +53,7 @@ const IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS";
 // A retry succeeds only after a swap is paid or payouts resume, so these are not retried.
 const NOT_BY_WAITING = new Set(["TOO_MANY_PENDING_SWAPS", "PAYOUTS_PAUSED"]);
 
-interface Told {
+interface ErrorBody {
   code: string;
   message: string;
   metadata: Record<string, unknown>;
@@ -65,12 +65,12 @@ export class SwapApiError extends Error {
   readonly httpStatus: number;
   readonly metadata: Record<string, unknown>;
 
-  constructor(httpStatus: number, told: Told) {
-    super(`${told.code}: ${told.message}`);
+  constructor(httpStatus: number, body: ErrorBody) {
+    super(`${body.code}: ${body.message}`);
     this.name = "SwapApiError";
-    this.code = told.code;
+    this.code = body.code;
     this.httpStatus = httpStatus;
-    this.metadata = told.metadata;
+    this.metadata = body.metadata;
   }
 
   /** The id of the request, for support by the operator. */
@@ -98,7 +98,7 @@ export async function unwrap<Data>(
 ): Promise<Data> {
   const { data, error, response } = await answer;
   if (data !== undefined) return data.data;
-  throw new SwapApiError(response.status, toldBy(error, response));
+  throw new SwapApiError(response.status, errorOf(error, response));
 }
 
 /** Price a swap with an explanation: prices with their ages, every step, and options that are not
@@ -167,7 +167,7 @@ async function mayPass(answer: Response): Promise<boolean> {
 
 async function codeOf(answer: Response): Promise<string> {
   try {
-    return ((await answer.clone().json()) as { error: Told }).error.code;
+    return ((await answer.clone().json()) as { error: ErrorBody }).error.code;
   } catch {
     return "";
   }
@@ -181,9 +181,9 @@ function pauseAfter(attempt: number, answer: Response | undefined, retries: Retr
     : planned * (0.5 + Math.random() / 2);
 }
 
-function toldBy(content: unknown, response: Response): Told {
-  const told = (content as { error?: Told } | undefined)?.error;
-  if (told?.code !== undefined) return { ...told, metadata: told.metadata ?? {} };
+function errorOf(content: unknown, response: Response): ErrorBody {
+  const body = (content as { error?: ErrorBody } | undefined)?.error;
+  if (body?.code !== undefined) return { ...body, metadata: body.metadata ?? {} };
   const message = `${response.status} from something that is not the service`;
   return { code: "UNREACHABLE", message, metadata: {} };
 }

@@ -45,24 +45,24 @@ export async function verifyWebhook(
   now: Date = new Date(),
 ): Promise<WebhookEvent> {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  const said = saidBy(headers);
-  if (said === undefined || isOld(said.timestamp, now)) throw new NotGenuine();
-  const content = joined(`${said.id}.${said.timestamp}.`, bytes);
+  const signed = signatureHeaders(headers);
+  if (signed === undefined || isOld(signed.timestamp, now)) throw new NotGenuine();
+  const content = joined(`${signed.id}.${signed.timestamp}.`, bytes);
   for (const secret of typeof secrets === "string" ? [secrets] : secrets) {
-    for (const signature of said.signatures) {
-      if (await isSigned(content, signature, secret)) return eventOf(said.id, headers, bytes);
+    for (const signature of signed.signatures) {
+      if (await isSigned(content, signature, secret)) return eventOf(signed.id, headers, bytes);
     }
   }
   throw new NotGenuine();
 }
 
-interface Said {
+interface SignatureHeaders {
   id: string;
   timestamp: string;
   signatures: string[];
 }
 
-function saidBy(headers: WebhookHeaders): Said | undefined {
+function signatureHeaders(headers: WebhookHeaders): SignatureHeaders | undefined {
   for (const family of FAMILIES) {
     const id = header(headers, `${family}-id`);
     const timestamp = header(headers, `${family}-timestamp`);

@@ -11,7 +11,7 @@ import {DepositAddressFactoryTest} from "../../depositAddressFactory/DepositAddr
 contract ForwardTest is DepositAddressFactoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheFactory(address caller) external {
         _deploy();
-        if (caller == address(factory)) caller = stranger;
+        if (caller == address(factory)) caller = outsider;
         token.mint(depositAddress, 100);
         _expectNotFactory(caller);
         vm.prank(caller);
@@ -20,8 +20,8 @@ contract ForwardTest is DepositAddressFactoryTest {
 
     function test_RevertWhen_TheImplementationIsCalledByAnotherThanTheFactory() external {
         DepositAddress implementation = DepositAddress(factory.implementation());
-        _expectNotFactory(stranger);
-        vm.prank(stranger);
+        _expectNotFactory(outsider);
+        vm.prank(outsider);
         implementation.forward(address(token), 0);
     }
 

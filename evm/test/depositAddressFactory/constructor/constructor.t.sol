@@ -8,8 +8,8 @@ import {DepositAddressFactoryTest} from "../DepositAddressFactoryTest.sol";
 
 contract DepositAddressFactoryConstructorTest is DepositAddressFactoryTest {
     function test_RevertWhen_TheTreasuryHasNoCode() external {
-        vm.expectRevert(abi.encodeWithSelector(IDepositAddressFactory.InvalidTreasury.selector, stranger));
-        new DepositAddressFactory(stranger);
+        vm.expectRevert(abi.encodeWithSelector(IDepositAddressFactory.InvalidTreasury.selector, outsider));
+        new DepositAddressFactory(outsider);
     }
 
     function test_WhenTheTreasuryHasCode() external view {

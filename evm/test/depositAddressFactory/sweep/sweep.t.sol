@@ -32,7 +32,7 @@ contract SweepTest is DepositAddressFactoryTest {
 
     function test_RevertGiven_TheTokenHasNoCode() external {
         vm.expectRevert();
-        _sweep(stranger);
+        _sweep(outsider);
     }
 
     function test_RevertGiven_TheTokenReturnsFalse() external {
@@ -142,7 +142,7 @@ contract SweepTest is DepositAddressFactoryTest {
         _sweepsNative(3 ether);
     }
 
-    function test_GivenSomebodyElseSweptFirst() external {
+    function test_GivenAnotherCallerSweptFirst() external {
         token.mint(depositAddress, 100);
         IDepositAddressFactory.Sweep[] memory sweeps = new IDepositAddressFactory.Sweep[](1);
         sweeps[0] = _at(SALT, address(token));
@@ -169,7 +169,7 @@ contract SweepTest is DepositAddressFactoryTest {
         assertEq(_sweptCount(), 1);
     }
 
-    function test_GivenATokenCameThatNobodyExpected() external {
+    function test_GivenAnUnexpectedTokenCame() external {
         token.mint(depositAddress, 100);
         _sweep(address(token));
         DevToken wrong = new DevToken("Dai", "DAI", 18, depositAddress, 55);

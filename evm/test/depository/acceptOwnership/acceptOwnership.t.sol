@@ -6,7 +6,7 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 contract DepositoryAcceptOwnershipTest is DepositoryTest {
     function test_RevertWhen_TheCallerWasNotNamed() external {
         vm.prank(owner);
-        depository.transferOwnership(stranger);
+        depository.transferOwnership(outsider);
         expectNotOwner(user);
         vm.prank(user);
         depository.acceptOwnership();
@@ -14,9 +14,9 @@ contract DepositoryAcceptOwnershipTest is DepositoryTest {
 
     function test_WhenTheCallerWasNamed() external {
         vm.prank(owner);
-        depository.transferOwnership(stranger);
-        vm.prank(stranger);
+        depository.transferOwnership(outsider);
+        vm.prank(outsider);
         depository.acceptOwnership();
-        assertEq(depository.owner(), stranger);
+        assertEq(depository.owner(), outsider);
     }
 }

@@ -6,10 +6,10 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract AddToWhitelistTest is DepositoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
-        depository.addToWhitelist(stranger);
+        depository.addToWhitelist(outsider);
     }
 
     function test_RevertWhen_TheReceiverIsZero() external {
@@ -29,8 +29,8 @@ contract AddToWhitelistTest is DepositoryTest {
 
     function test_GivenTheReceiverIsNotWhitelisted() external {
         vm.expectEmit(address(depository));
-        emit Depository.AddedToWhitelist(stranger);
-        _approveReceiver(stranger);
-        assertTrue(depository.isWhitelisted(stranger), "approved");
+        emit Depository.AddedToWhitelist(outsider);
+        _approveReceiver(outsider);
+        assertTrue(depository.isWhitelisted(outsider), "approved");
     }
 }

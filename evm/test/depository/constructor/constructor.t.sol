@@ -29,10 +29,10 @@ contract DepositoryConstructorTest is DepositoryTest {
 
     function test_WhenTheReceiversAreDistinct() external {
         address[] memory receivers = new address[](2);
-        (receivers[0], receivers[1]) = (receiver, stranger);
+        (receivers[0], receivers[1]) = (receiver, outsider);
         Depository two = new Depository(owner, receivers);
 
-        assertTrue(two.isWhitelisted(receiver) && two.isWhitelisted(stranger), "both are approved");
+        assertTrue(two.isWhitelisted(receiver) && two.isWhitelisted(outsider), "both are approved");
         assertEq(two.owner(), owner);
     }
 }

@@ -26,7 +26,7 @@ contract DepositERC20Test is DepositoryTest {
     }
 
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other, uint256 amount) external {
-        if (other == receiver) other = stranger;
+        if (other == receiver) other = outsider;
         vm.expectRevert(Depository.NotWhitelisted.selector);
         _deposit(address(token), other, amount);
     }
@@ -43,7 +43,7 @@ contract DepositERC20Test is DepositoryTest {
 
     function test_RevertWhen_TheTokenHasNoCode() external {
         vm.expectRevert();
-        _deposit(stranger, receiver, 1);
+        _deposit(outsider, receiver, 1);
     }
 
     function test_RevertGiven_TheCallerHasNotApprovedEnough() external {

@@ -18,7 +18,7 @@ contract DepositNativeTest is DepositoryTest {
     }
 
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other, uint256 value) external {
-        if (other == receiver) other = stranger;
+        if (other == receiver) other = outsider;
         vm.expectRevert(Depository.NotWhitelisted.selector);
         _deposit(other, between(value, 0, user.balance));
     }
@@ -44,7 +44,7 @@ contract DepositNativeTest is DepositoryTest {
     }
 
     function test_RevertGiven_TheReceiverGainsNothing() external {
-        address forwarder = address(new Forwarder(payable(stranger)));
+        address forwarder = address(new Forwarder(payable(outsider)));
         _approveReceiver(forwarder);
         vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(forwarder, 1 ether);

@@ -9,7 +9,7 @@ contract IsWhitelistedTest is DepositoryTest {
     }
 
     function testFuzz_GivenTheAccountIsNotApproved(address account) external view {
-        if (account == receiver) account = stranger;
+        if (account == receiver) account = outsider;
         assertTrue(!depository.isWhitelisted(account), "not approved");
     }
 }

@@ -7,7 +7,7 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract DepositoryPauseTest is DepositoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         depository.pause();

@@ -6,7 +6,7 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract RemoveFromWhitelistTest is DepositoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         depository.removeFromWhitelist(receiver);
@@ -15,7 +15,7 @@ contract RemoveFromWhitelistTest is DepositoryTest {
     function test_RevertGiven_TheReceiverIsNotWhitelisted() external {
         vm.expectRevert(Depository.NotWhitelisted.selector);
         vm.prank(owner);
-        depository.removeFromWhitelist(stranger);
+        depository.removeFromWhitelist(outsider);
     }
 
     function test_GivenTheReceiverIsWhitelisted() external {

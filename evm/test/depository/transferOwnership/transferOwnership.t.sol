@@ -5,7 +5,7 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract DepositoryTransferOwnershipTest is DepositoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         depository.transferOwnership(caller);
@@ -13,8 +13,8 @@ contract DepositoryTransferOwnershipTest is DepositoryTest {
 
     function test_WhenTheCallerIsTheOwner() external {
         vm.prank(owner);
-        depository.transferOwnership(stranger);
+        depository.transferOwnership(outsider);
         assertEq(depository.owner(), owner);
-        assertEq(depository.pendingOwner(), stranger);
+        assertEq(depository.pendingOwner(), outsider);
     }
 }

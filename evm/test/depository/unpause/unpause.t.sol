@@ -7,7 +7,7 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract DepositoryUnpauseTest is DepositoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         _pause();
         expectNotOwner(caller);
         vm.prank(caller);

@@ -6,10 +6,10 @@ import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract UpdateWhitelistedAddressTest is DepositoryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
-        depository.updateWhitelistedAddress(receiver, stranger);
+        depository.updateWhitelistedAddress(receiver, outsider);
     }
 
     function test_RevertWhen_BothReceiversAreTheSame() external {
@@ -29,25 +29,25 @@ contract UpdateWhitelistedAddressTest is DepositoryTest {
 
     function test_RevertGiven_TheOldReceiverIsNotWhitelisted() external {
         vm.expectRevert(Depository.NotWhitelisted.selector);
-        _update(stranger, user);
+        _update(outsider, user);
     }
 
     function test_RevertGiven_TheNewReceiverIsWhitelisted() external {
-        _approveReceiver(stranger);
+        _approveReceiver(outsider);
         vm.expectRevert(Depository.AlreadyWhitelisted.selector);
-        _update(receiver, stranger);
+        _update(receiver, outsider);
     }
 
     function test_GivenOnlyTheOldReceiverIsWhitelisted() external {
         vm.expectEmit(address(depository));
         emit Depository.RemovedFromWhitelist(receiver);
         vm.expectEmit(address(depository));
-        emit Depository.AddedToWhitelist(stranger);
-        _update(receiver, stranger);
+        emit Depository.AddedToWhitelist(outsider);
+        _update(receiver, outsider);
 
         address[] memory receivers = depository.getWhitelistedAddresses();
         assertEq(receivers.length, 1);
-        assertEq(receivers[0], stranger);
+        assertEq(receivers[0], outsider);
     }
 
     function _update(address oldReceiver, address newReceiver) private {

@@ -9,7 +9,7 @@ abstract contract AddOperatorTest is OperatorsTest {
         if (caller == owner) caller = operator;
         expectNotOwner(caller);
         vm.prank(caller);
-        operated.addOperator(stranger);
+        operated.addOperator(outsider);
     }
 
     function test_RevertWhen_TheOperatorIsZero() external {
@@ -23,13 +23,13 @@ abstract contract AddOperatorTest is OperatorsTest {
     }
 
     function test_GivenTheAccountIsNotAnOperator() external {
-        assertTrue(!_mayAct(stranger), "not yet");
+        assertTrue(!_mayAct(outsider), "not yet");
 
         vm.expectEmit(address(operated));
-        emit IOperators.OperatorAdded(stranger);
-        _add(stranger);
+        emit IOperators.OperatorAdded(outsider);
+        _add(outsider);
 
-        assertTrue(_mayAct(stranger), "now");
+        assertTrue(_mayAct(outsider), "now");
     }
 
     function _add(address account) private {

@@ -12,11 +12,11 @@ abstract contract GetOperatorsTest is OperatorsTest {
 
     function test_GivenThereAreOperators() external {
         vm.prank(owner);
-        operated.addOperator(stranger);
+        operated.addOperator(outsider);
         address[] memory operators = operated.getOperators();
         assertEq(operators.length, 2);
         assertEq(operators[0], operator);
-        assertEq(operators[1], stranger);
+        assertEq(operators[1], outsider);
     }
 }
 

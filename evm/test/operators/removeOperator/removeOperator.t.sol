@@ -13,8 +13,8 @@ abstract contract RemoveOperatorTest is OperatorsTest {
     }
 
     function test_RevertGiven_TheAccountIsNotAnOperator() external {
-        vm.expectRevert(abi.encodeWithSelector(IOperators.NotOperator.selector, stranger));
-        _remove(stranger);
+        vm.expectRevert(abi.encodeWithSelector(IOperators.NotOperator.selector, outsider));
+        _remove(outsider);
     }
 
     function test_GivenTheAccountIsAnOperator() external {

@@ -6,7 +6,7 @@ import {PaymasterTest} from "../PaymasterTest.sol";
 contract PaymasterAcceptOwnershipTest is PaymasterTest {
     function test_RevertWhen_TheCallerWasNotNamed() external {
         vm.prank(owner);
-        paymaster.transferOwnership(stranger);
+        paymaster.transferOwnership(outsider);
         expectNotOwner(user);
         vm.prank(user);
         paymaster.acceptOwnership();
@@ -14,9 +14,9 @@ contract PaymasterAcceptOwnershipTest is PaymasterTest {
 
     function test_WhenTheCallerWasNamed() external {
         vm.prank(owner);
-        paymaster.transferOwnership(stranger);
-        vm.prank(stranger);
+        paymaster.transferOwnership(outsider);
+        vm.prank(outsider);
         paymaster.acceptOwnership();
-        assertEq(paymaster.owner(), stranger);
+        assertEq(paymaster.owner(), outsider);
     }
 }

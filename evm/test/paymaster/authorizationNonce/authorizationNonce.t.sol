@@ -11,12 +11,12 @@ contract AuthorizationNonceTest is PaymasterTest {
     }
 
     function testFuzz_WhenTheReceiverIsAnother(address other) external view {
-        if (other == receiver) other = stranger;
+        if (other == receiver) other = outsider;
         _differs(paymaster.authorizationNonce(ID, other, address(usdc)));
     }
 
     function testFuzz_WhenTheTokenIsAnother(address other) external view {
-        if (other == address(usdc)) other = stranger;
+        if (other == address(usdc)) other = outsider;
         _differs(paymaster.authorizationNonce(ID, receiver, other));
     }
 

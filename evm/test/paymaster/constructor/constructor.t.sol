@@ -13,8 +13,8 @@ contract PaymasterConstructorTest is PaymasterTest {
     }
 
     function test_RevertWhen_TheDepositoryHasNoCode() external {
-        vm.expectRevert(abi.encodeWithSelector(IPaymaster.InvalidDepository.selector, stranger));
-        new Paymaster(owner, stranger, new address[](0));
+        vm.expectRevert(abi.encodeWithSelector(IPaymaster.InvalidDepository.selector, outsider));
+        new Paymaster(owner, outsider, new address[](0));
     }
 
     function test_RevertWhen_AnOperatorIsGivenTwice() external {
@@ -23,8 +23,8 @@ contract PaymasterConstructorTest is PaymasterTest {
     }
 
     function test_WhenTheOperatorsAreDistinct() external {
-        Paymaster two = new Paymaster(owner, address(depository), _two(operator, stranger));
-        assertTrue(two.isOperator(operator) && two.isOperator(stranger), "both may deposit");
+        Paymaster two = new Paymaster(owner, address(depository), _two(operator, outsider));
+        assertTrue(two.isOperator(operator) && two.isOperator(outsider), "both may deposit");
         assertEq(two.owner(), owner);
     }
 

@@ -17,7 +17,7 @@ contract DepositWithAuthorizationTest is PaymasterTest {
     string private constant _INVALID = "FiatTokenV2: invalid signature";
 
     function testFuzz_RevertWhen_TheCallerIsNotAnOperator(address caller) external {
-        if (caller == operator) caller = stranger;
+        if (caller == operator) caller = outsider;
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         Signature memory signed = _authorize(deposit);
         _expectNotOperator(caller);
@@ -32,7 +32,7 @@ contract DepositWithAuthorizationTest is PaymasterTest {
 
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other) external {
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
-        deposit.receiver = other == receiver ? stranger : other;
+        deposit.receiver = other == receiver ? outsider : other;
         _refuses(deposit, Depository.NotWhitelisted.selector);
     }
 
@@ -42,7 +42,7 @@ contract DepositWithAuthorizationTest is PaymasterTest {
 
     function test_RevertWhen_TheTokenHasNoCode() external {
         vm.expectRevert();
-        _depositWithAuthorization(_deposit(stranger, 100), Signature(27, 0, 0));
+        _depositWithAuthorization(_deposit(outsider, 100), Signature(27, 0, 0));
     }
 
     function test_RevertGiven_TheDepositoryIsPaused() external {
@@ -60,10 +60,10 @@ contract DepositWithAuthorizationTest is PaymasterTest {
     }
 
     function test_RevertWhen_TheSignatureWasLiftedForAnotherReceiver() external {
-        _approveReceiver(stranger);
+        _approveReceiver(outsider);
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         Signature memory signed = _authorize(deposit);
-        deposit.receiver = stranger;
+        deposit.receiver = outsider;
         _expectReason(_INVALID);
         _depositWithAuthorization(deposit, signed);
     }
@@ -76,29 +76,29 @@ contract DepositWithAuthorizationTest is PaymasterTest {
         _depositWithAuthorization(deposit, signed);
     }
 
-    function test_RevertWhen_SomebodyElseSigned() external {
+    function test_RevertWhen_AnotherKeySigned() external {
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         Signature memory signed = _signAuthorization(OTHER_KEY, address(paymaster), deposit, _nonce(deposit));
         _expectReason(_INVALID);
         _depositWithAuthorization(deposit, signed);
     }
 
-    function test_RevertWhen_SomebodyTakesTheSignatureToTheToken() external {
+    function test_RevertWhen_TheSignatureIsSentToTheToken() external {
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         Signature memory signed = _authorize(deposit);
         bytes32 nonce = _nonce(deposit);
         _expectReason("FiatTokenV2: caller must be the payee");
-        vm.prank(stranger);
+        vm.prank(outsider);
         usdc.receiveWithAuthorization(user, address(paymaster), 100, 0, FOR_EVER, nonce, signed.v, signed.r, signed.s);
     }
 
     /// @dev EIP-3009 has two messages. Any account may use the other one.
-    function test_RevertWhen_SomebodyUsesTheSignatureForAPlainTransfer() external {
+    function test_RevertWhen_TheSignatureIsUsedForAPlainTransfer() external {
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         Signature memory signed = _authorize(deposit);
         bytes32 nonce = _nonce(deposit);
         _expectReason(_INVALID);
-        vm.prank(stranger);
+        vm.prank(outsider);
         usdc.transferWithAuthorization(user, address(paymaster), 100, 0, FOR_EVER, nonce, signed.v, signed.r, signed.s);
     }
 

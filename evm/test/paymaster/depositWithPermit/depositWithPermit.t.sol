@@ -13,7 +13,7 @@ import {PaymasterTest} from "../PaymasterTest.sol";
 
 contract DepositWithPermitTest is PaymasterTest {
     function testFuzz_RevertWhen_TheCallerIsNotAnOperator(address caller) external {
-        if (caller == operator) caller = stranger;
+        if (caller == operator) caller = outsider;
         IPaymaster.Deposit memory deposit = _deposit(address(dai), 100);
         Signature memory signed = _permit(deposit, 0);
         _expectNotOperator(caller);
@@ -28,7 +28,7 @@ contract DepositWithPermitTest is PaymasterTest {
 
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other) external {
         IPaymaster.Deposit memory deposit = _deposit(address(dai), 100);
-        deposit.receiver = other == receiver ? stranger : other;
+        deposit.receiver = other == receiver ? outsider : other;
         _refuses(deposit, Depository.NotWhitelisted.selector);
     }
 
@@ -38,10 +38,10 @@ contract DepositWithPermitTest is PaymasterTest {
 
     function test_RevertWhen_TheTokenHasNoCode() external {
         vm.expectRevert();
-        _depositWithPermit(_deposit(stranger, 100), 0, Signature(27, 0, 0));
+        _depositWithPermit(_deposit(outsider, 100), 0, Signature(27, 0, 0));
     }
 
-    function test_RevertWhen_SomebodyElseSigned() external {
+    function test_RevertWhen_AnotherKeySigned() external {
         IPaymaster.Deposit memory deposit = _deposit(address(dai), 100);
         Signature memory signed = _signPermit(OTHER_KEY, address(paymaster), deposit, 0);
         _expectPermitNotUsed(deposit, 0);
@@ -171,7 +171,7 @@ contract DepositWithPermitTest is PaymasterTest {
         _depositWithPermit(deposit, 0, signed);
     }
 
-    function test_GivenSomebodyUsedThePermitBefore() external {
+    function test_GivenThePermitWasUsedBefore() external {
         IPaymaster.Deposit memory deposit = _deposit(address(dai), 100);
         uint256 balance = dai.balanceOf(user);
         Signature memory signed = _useBefore(deposit);
@@ -222,7 +222,7 @@ contract DepositWithPermitTest is PaymasterTest {
 
     function _useBefore(IPaymaster.Deposit memory deposit) private returns (Signature memory signed) {
         signed = _permit(deposit, 0);
-        vm.prank(stranger);
+        vm.prank(outsider);
         dai.permit(user, address(paymaster), deposit.amount, FOR_EVER, signed.v, signed.r, signed.s);
     }
 

@@ -16,7 +16,7 @@ contract DepositWithWalletAuthorizationTest is PaymasterTest {
     string private constant _INVALID = "FiatTokenV2: invalid signature";
 
     function testFuzz_RevertWhen_TheCallerIsNotAnOperator(address caller) external {
-        if (caller == operator) caller = stranger;
+        if (caller == operator) caller = outsider;
         IPaymaster.Deposit memory deposit = _walletDeposit(100);
         bytes memory signature = _pack(_authorize(deposit));
         _expectNotOperator(caller);
@@ -32,7 +32,7 @@ contract DepositWithWalletAuthorizationTest is PaymasterTest {
 
     function test_RevertWhen_TheReceiverIsNotWhitelisted() external {
         IPaymaster.Deposit memory deposit = _walletDeposit(100);
-        deposit.receiver = stranger;
+        deposit.receiver = outsider;
         bytes memory signature = _pack(_authorize(deposit));
         vm.expectRevert(Depository.NotWhitelisted.selector);
         _depositWithWalletAuthorization(deposit, signature);

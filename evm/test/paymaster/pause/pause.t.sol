@@ -7,7 +7,7 @@ import {PaymasterTest} from "../PaymasterTest.sol";
 
 contract PaymasterPauseTest is PaymasterTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         paymaster.pause();

@@ -5,7 +5,7 @@ import {PaymasterTest} from "../PaymasterTest.sol";
 
 contract PaymasterTransferOwnershipTest is PaymasterTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         paymaster.transferOwnership(caller);
@@ -13,8 +13,8 @@ contract PaymasterTransferOwnershipTest is PaymasterTest {
 
     function test_WhenTheCallerIsTheOwner() external {
         vm.prank(owner);
-        paymaster.transferOwnership(stranger);
+        paymaster.transferOwnership(outsider);
         assertEq(paymaster.owner(), owner);
-        assertEq(paymaster.pendingOwner(), stranger);
+        assertEq(paymaster.pendingOwner(), outsider);
     }
 }

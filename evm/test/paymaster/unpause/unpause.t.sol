@@ -8,7 +8,7 @@ import {PaymasterTest} from "../PaymasterTest.sol";
 
 contract PaymasterUnpauseTest is PaymasterTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         _pause();
         expectNotOwner(caller);
         vm.prank(caller);

@@ -6,7 +6,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 contract TreasuryAcceptOwnershipTest is TreasuryTest {
     function test_RevertWhen_TheCallerWasNotNamed() external {
         vm.prank(owner);
-        treasury.transferOwnership(stranger);
+        treasury.transferOwnership(outsider);
         expectNotOwner(recipient);
         vm.prank(recipient);
         treasury.acceptOwnership();
@@ -14,9 +14,9 @@ contract TreasuryAcceptOwnershipTest is TreasuryTest {
 
     function test_WhenTheCallerWasNamed() external {
         vm.prank(owner);
-        treasury.transferOwnership(stranger);
-        vm.prank(stranger);
+        treasury.transferOwnership(outsider);
+        vm.prank(outsider);
         treasury.acceptOwnership();
-        assertEq(treasury.owner(), stranger);
+        assertEq(treasury.owner(), outsider);
     }
 }

@@ -25,14 +25,14 @@ contract TreasuryConstructorTest is TreasuryTest {
 
     function test_WhenTheOperatorsAreDistinct() external {
         address[] memory operators = new address[](2);
-        (operators[0], operators[1]) = (operator, stranger);
+        (operators[0], operators[1]) = (operator, outsider);
         vm.expectEmit();
         emit IOperators.OperatorAdded(operator);
         vm.expectEmit();
-        emit IOperators.OperatorAdded(stranger);
+        emit IOperators.OperatorAdded(outsider);
         Treasury two = new Treasury(owner, operators);
 
-        assertTrue(two.isOperator(operator) && two.isOperator(stranger), "both may pay");
+        assertTrue(two.isOperator(operator) && two.isOperator(outsider), "both may pay");
         assertEq(two.owner(), owner);
         assertEq(two.guardian(), address(0));
         assertEq(two.outflowAvailable(NATIVE), 0);

@@ -10,7 +10,7 @@ contract FallbackTest is TreasuryTest {
         bytes memory memo = bytes.concat("memo", bytes28(uint224(sequenceNumber)));
 
         vm.expectEmit(address(treasury));
-        emit ITreasury.NativeReceived(stranger, value, memo);
+        emit ITreasury.NativeReceived(outsider, value, memo);
         (bool sent,) = _send(value, memo);
         assertTrue(sent, "taken");
     }
@@ -30,8 +30,8 @@ contract FallbackTest is TreasuryTest {
     }
 
     function _send(uint256 value, bytes memory data) private returns (bool sent, bytes memory answer) {
-        vm.deal(stranger, value);
-        vm.prank(stranger);
+        vm.deal(outsider, value);
+        vm.prank(outsider);
         (sent, answer) = address(treasury).call{value: value}(data);
     }
 }

@@ -5,7 +5,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 
 contract OutflowAvailableTest is TreasuryTest {
     function test_GivenNoLimitWasSet() external view {
-        assertEq(treasury.outflowAvailable(stranger), 0);
+        assertEq(treasury.outflowAvailable(outsider), 0);
     }
 
     function test_GivenTheTokenIsWithoutLimit() external view {

@@ -5,7 +5,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 
 contract OutflowLimitTest is TreasuryTest {
     function test_GivenNoLimitWasSet() external view {
-        _assertLimit(stranger, 0, 0);
+        _assertLimit(outsider, 0, 0);
     }
 
     function test_GivenTheTokenIsWithoutLimit() external view {

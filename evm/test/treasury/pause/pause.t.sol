@@ -8,7 +8,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 
 contract TreasuryPauseTest is TreasuryTest {
     function testFuzz_RevertWhen_TheCallerIsNeitherOwnerNorGuardian(address caller) external {
-        if (caller == owner || caller == guardian) caller = stranger;
+        if (caller == owner || caller == guardian) caller = outsider;
         _refuse(caller);
     }
 

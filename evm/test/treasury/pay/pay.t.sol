@@ -131,9 +131,9 @@ contract PayTest is TreasuryTest {
     /* ERC-20 */
 
     function test_RevertGiven_TheTokenHasNoCode() external {
-        _limit(stranger, NO_LIMIT, 0);
-        _expectPaymentFailed(INTENT, stranger, recipient, 1);
-        _pay(INTENT, stranger, recipient, 1);
+        _limit(outsider, NO_LIMIT, 0);
+        _expectPaymentFailed(INTENT, outsider, recipient, 1);
+        _pay(INTENT, outsider, recipient, 1);
     }
 
     function test_RevertGiven_TheTokenReverts() external {

@@ -14,9 +14,9 @@ contract ReceiveTest is TreasuryTest {
 
     function test_WhenOnlyTheGasOfAStipendIsGiven() external {
         StipendPayer payer = new StipendPayer();
-        vm.deal(stranger, 1 ether);
+        vm.deal(outsider, 1 ether);
         _expectReceived(address(payer), 1 ether);
-        vm.prank(stranger);
+        vm.prank(outsider);
         payer.send{value: 1 ether}(payable(treasury));
     }
 
@@ -24,10 +24,10 @@ contract ReceiveTest is TreasuryTest {
         address[] memory receivers = new address[](1);
         receivers[0] = address(treasury);
         Depository depository = new Depository(owner, receivers);
-        vm.deal(stranger, 1 ether);
+        vm.deal(outsider, 1 ether);
 
         _expectReceived(address(depository), 1 ether);
-        vm.prank(stranger);
+        vm.prank(outsider);
         depository.depositNative{value: 1 ether}(bytes32(uint256(7)), address(treasury));
     }
 
@@ -38,9 +38,9 @@ contract ReceiveTest is TreasuryTest {
 
     function _receive(uint256 value) private {
         uint256 inventory = address(treasury).balance;
-        vm.deal(stranger, value);
-        _expectReceived(stranger, value);
-        vm.prank(stranger);
+        vm.deal(outsider, value);
+        _expectReceived(outsider, value);
+        vm.prank(outsider);
         (bool sent,) = address(treasury).call{value: value}("");
         assertTrue(sent, "taken");
         assertEq(address(treasury).balance, inventory + value);

@@ -6,7 +6,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 
 contract RenounceOwnershipTest is TreasuryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         treasury.renounceOwnership();

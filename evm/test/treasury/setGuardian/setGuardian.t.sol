@@ -22,9 +22,9 @@ contract SetGuardianTest is TreasuryTest {
 
     function test_WhenTheGuardianIsNotZero() external {
         vm.expectEmit(address(treasury));
-        emit ITreasury.GuardianSet(stranger);
-        _set(stranger);
-        assertEq(treasury.guardian(), stranger);
+        emit ITreasury.GuardianSet(outsider);
+        _set(outsider);
+        assertEq(treasury.guardian(), outsider);
     }
 
     function _set(address account) private {

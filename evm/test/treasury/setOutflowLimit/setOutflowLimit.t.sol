@@ -73,9 +73,9 @@ contract SetOutflowLimitTest is TreasuryTest {
         limit = between(limit, 1, type(uint208).max - 1);
         window = uint64(between(window, 1, type(uint48).max));
         vm.expectEmit(address(treasury));
-        emit ITreasury.OutflowLimitSet(stranger, limit, window);
-        _limit(stranger, limit, window);
-        assertEq(treasury.outflowAvailable(stranger), limit);
+        emit ITreasury.OutflowLimitSet(outsider, limit, window);
+        _limit(outsider, limit, window);
+        assertEq(treasury.outflowAvailable(outsider), limit);
     }
 
     /// @dev A limit that refills by one per second and is partly used.

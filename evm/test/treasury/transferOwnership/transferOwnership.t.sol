@@ -5,7 +5,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 
 contract TreasuryTransferOwnershipTest is TreasuryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         expectNotOwner(caller);
         vm.prank(caller);
         treasury.transferOwnership(caller);
@@ -13,8 +13,8 @@ contract TreasuryTransferOwnershipTest is TreasuryTest {
 
     function test_WhenTheCallerIsTheOwner() external {
         vm.prank(owner);
-        treasury.transferOwnership(stranger);
+        treasury.transferOwnership(outsider);
         assertEq(treasury.owner(), owner);
-        assertEq(treasury.pendingOwner(), stranger);
+        assertEq(treasury.pendingOwner(), outsider);
     }
 }

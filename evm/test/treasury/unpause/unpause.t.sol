@@ -7,7 +7,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 
 contract TreasuryUnpauseTest is TreasuryTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
-        if (caller == owner) caller = stranger;
+        if (caller == owner) caller = outsider;
         _refuse(caller);
     }
 

@@ -9,7 +9,7 @@ const RECEIPT_LOOKS = 180;
 const pay = document.getElementById("pay");
 const wallets = new Map();
 let isBusy = false;
-let lastSaid = "";
+let lastText = "";
 let isWarned = false; // the payer is asked whether the payment really never left
 let lastTexts = {};
 
@@ -48,7 +48,7 @@ function texts() {
 }
 
 function say(text) {
-  lastSaid = text;
+  lastText = text;
   const shown = panel()?.querySelector("[role=status]");
   if (shown) shown.textContent = text;
 }
@@ -95,7 +95,7 @@ function warn(isShown) {
 
 function forget() {
   memory.state = "";
-  lastSaid = "";
+  lastText = "";
   warn(false);
 }
 
@@ -111,7 +111,7 @@ function showSent(shown) {
     return;
   }
   const state = memory.state === "asked"
-    ? notice("status", "notice-warning", [lastSaid, words.asked].filter(Boolean).join(" "))
+    ? notice("status", "notice-warning", [lastText, words.asked].filter(Boolean).join(" "))
     : notice("status", "notice-good", words.sent);
   shown.replaceChildren(state, choice("again", words.again, () => warn(true)));
 }
@@ -134,7 +134,7 @@ function show() {
   const status = document.createElement("p");
   status.setAttribute("role", "status");
   status.className = "muted";
-  status.textContent = lastSaid || (wallets.size ? texts().choose : texts().none);
+  status.textContent = lastText || (wallets.size ? texts().choose : texts().none);
   shown.replaceChildren(...(wallets.size ? [list] : []), status);
 }
 
@@ -318,7 +318,7 @@ if (pay) {
   window.addEventListener("storage", ({ key, newValue }) => {
     if (key !== null && key !== memory.key) return;
     if (!isBusy) memory.here = newValue ?? ""; // a payment under way keeps its own mark
-    lastSaid = isBusy ? lastSaid : "";
+    lastText = isBusy ? lastText : "";
     show();
   });
   window.dispatchEvent(new Event("eip6963:requestProvider"));
