@@ -24,7 +24,9 @@ of `docker compose --profile dev up`, the partner `sandbox` creates a swap (its 
 Any route, amount and funding method works. Swaps to other recipients are not paid by the sandbox.
 
 ```
-curl -s -H "X-SVC-APIKEY: $KEY" -H 'content-type: application/json' $URL/api/v2/swaps -d '{{
+eval "$(make -s env)"
+curl -s "$BASE_URL/api/v2/swaps" -H "X-SVC-APIKEY: $API_KEY" \\
+  -H 'content-type: application/json' -d '{{
   "source_network": "ETHEREUM_DEVNET", "source_token": "ETH",
   "destination_network": "BASE_DEVNET", "destination_token": "ETH", "amount": "0.1",
   "destination_address": "{OUTCOME_DESCRIPTIONS[SandboxOutcome.COMPLETED].address}"}}'

@@ -160,6 +160,8 @@ def find_endpoints(
     path = stack or STACK_FILE
     try:
         return Endpoints(environment, json.loads(path.read_text()))
+    except FileNotFoundError as error:
+        raise NotConfigured(f"no stack is described in {path}: is it running?") from error
     except (OSError, ValueError) as error:
         raise NotConfigured(f"{path} cannot be read: {error}") from error
 

@@ -10,9 +10,11 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
+from swap_domain.lifecycle import Status
 from swapctl.admin_client import RequestFailed
 from swapctl.app import app
 from swapctl.commands.doctor import SCHEMAS
+from swapctl.commands.swaps import SwapStatus
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -71,6 +73,12 @@ class TestList:
         found = run(database, "swap", "list", "--status", "completed")
 
         assert [row["id"] for row in found] == [str(swaps[0])]
+
+    def test_refuses_a_status_that_none_has(self, database: Database) -> None:
+        refused = invoke(database, "swap", "list", "--status", "nonsense")
+
+        assert refused.exit_code == 2
+        assert {*SwapStatus} == {status.value for status in Status}
 
 
 class TestShow:

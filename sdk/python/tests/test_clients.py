@@ -88,6 +88,14 @@ class TestCreating:
         }
         assert request.headers["x-svc-apikey"] == "svc_test_1"
 
+    def test_refuses_an_amount_that_is_not_exact(self) -> None:
+        service = Service()
+
+        with blocking(service) as swaps, pytest.raises(TypeError, match="not exact"):
+            swaps.create_swap(destination_address="0x1", amount=0.1, **ROUTE)
+
+        assert service.requests == []
+
     @pytest.mark.parametrize(
         "failures",
         [

@@ -55,7 +55,8 @@ def read_queries(path: Path) -> dict[str, str]:
     try:
         _, *parts = NAMED.split(path.read_text())
     except OSError as error:
-        raise RequestFailed(f"{path} cannot be read: {error}") from error
+        where = "run this in a checkout, or name the file by --queries"
+        raise RequestFailed(f"{path} cannot be read ({error}): {where}") from error
     if not parts:
         raise RequestFailed(f"there are no queries in {path}")
     return dict(zip(parts[::2], parts[1::2], strict=True))

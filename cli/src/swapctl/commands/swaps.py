@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -11,6 +12,19 @@ from swapctl.admin_client import RequestFailed
 from swapctl.auditor import open_auditor
 from swapctl.context import get_endpoints
 from swapctl.output import Json, show, show_all
+
+
+class SwapStatus(StrEnum):
+    """The statuses of the public API."""
+
+    USER_TRANSFER_PENDING = "user_transfer_pending"
+    LS_TRANSFER_PENDING = "ls_transfer_pending"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    PENDING_REFUND = "pending_refund"
+    REFUNDED = "refunded"
+
 
 swap = typer.Typer(no_args_is_help=True, help="Swaps in the settler's database.")
 COLUMNS: Final = ("id", "status", "source", "destination", "created_at")
@@ -54,7 +68,7 @@ FROM settler.intent WHERE swap_id = %s ORDER BY created_at, id
 def list_swaps(
     context: typer.Context,
     *,
-    status: Annotated[str | None, typer.Option(help="Only swaps in this status.")] = None,
+    status: Annotated[SwapStatus | None, typer.Option(help="Only swaps in this status.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of swaps.")] = 20,
     as_json: Json = False,
 ) -> None:

@@ -16,7 +16,7 @@ from swap_stack.report import Report
 from swap_stack.services import ServicePorts, ServiceProcess, SupervisorPlan
 from swap_stack.waiting import last_problem, readiness_problem
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0  # on a busy machine; a service that ended is noticed at once
 POLL_SECONDS = 0.1
 TIMEOUT = aiohttp.ClientTimeout(total=2)
 
@@ -48,7 +48,7 @@ async def wait_until_ready(
     report: Report,
 ) -> None:
     """
-    :raises StackError: naming a service that is not ready in a minute, with the end of its log.
+    :raises StackError: naming a service that is not ready in time, with the end of its log.
     """
 
     async def wait_for(service: ServiceProcess) -> None:
@@ -69,7 +69,8 @@ async def _wait_for(service: ServiceProcess, ports: ServicePorts, supervisor: Su
 
         if problem := await last_problem(find_problem, within=READY_SECONDS, every=POLL_SECONDS):
             raise StackError(
-                f"{service.name} is not ready after {READY_SECONDS:.0f} s ({problem}).\n"
+                f"{service.name} is not ready after {READY_SECONDS:.0f} s ({problem}). "
+                "Either the machine is too busy, or the log says why:\n"
                 f"{_end_of(service)}"
             )
 

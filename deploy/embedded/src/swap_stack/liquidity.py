@@ -11,14 +11,14 @@ from swap_sdk.calls import Route
 from swap_stack.daemon import StackError
 from swap_stack.waiting import last_problem
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 POLL_SECONDS = 0.1
 
 
 async def wait_until_quoted(stack: Mapping[str, Any]) -> None:
     """Ask for a swap into every token of every network, as a partner would.
 
-    :raises StackError: with the last refusal, when a quote is missing after a minute.
+    :raises StackError: with the last refusal, when a quote is missing after three minutes.
     """
     async with AsyncClient(stack["gateway"]["url"], stack["partners"][0]["api_key"]) as client:
         find = partial(_first_refusal, client, _routes(stack["networks"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,9 @@ class Operator:
         :param urls: where each service's internal port is, by its name.
         """
         addresses = {URL_VARIABLES[ServiceName(name)]: url for name, url in urls.items()}
-        self._env: Mapping[str, str] = {**addresses, TOKEN_VARIABLE: token}
+        # A shell after `make env` names another stack, or the one before: None removes a variable.
+        others = dict.fromkeys(name for name in os.environ if name.startswith("SWAPCTL_"))
+        self._env: Mapping[str, str | None] = {**others, **addresses, TOKEN_VARIABLE: token}
 
     @classmethod
     def of_ports(cls, ports: ServicePorts, token: str) -> Operator:

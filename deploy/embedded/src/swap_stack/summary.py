@@ -15,7 +15,9 @@ def show(stack: Mapping[str, Any], report: Report, *, link: str | None = None) -
     :param link: signs a browser in to the dashboard, once.
     """
     for service in stack["services"]:
-        report.print_step(service["name"], f"pid {service['pid']}, {service['internal_url']}")
+        report.print_step(
+            service["name"], f"pid {service['pid']}, internal port {service['internal_url']}"
+        )
     for partner in stack["partners"]:
         report.print_step(f"partner {partner['name']}", f"X-SVC-APIKEY: {partner['api_key']}")
     gateway = stack["gateway"]["url"]

@@ -130,12 +130,21 @@ class Call(Generic[Answer]):
             raise error_of(answer) from None
 
 
+def _amount_text(amount: Amount) -> str:
+    """
+    :raises TypeError: for a float, which is not exact.
+    """
+    if isinstance(amount, float):
+        raise TypeError("an amount is text, a Decimal or an int: a float is not exact")
+    return str(amount)
+
+
 def price(
     path: str, route: Route, amount: Amount | None, options: Mapping[str, Value | None]
 ) -> Call[Any]:
     parameters: dict[str, Value | None] = {**_ends(route), **options}
     if amount is not None:
-        parameters["amount"] = str(amount)
+        parameters["amount"] = _amount_text(amount)
     return Call("GET", f"{API}/{path}", _query(parameters))
 
 
@@ -169,7 +178,7 @@ def create_swap(
     body = {
         **_ends(route),
         "destination_address": destination_address,
-        "amount": None if amount is None else str(amount),
+        "amount": None if amount is None else _amount_text(amount),
         **options,
     }
     return Call(

@@ -12,6 +12,7 @@ from rich.table import Table
 from swap_stack.demo.books import AssetSum
 from swap_stack.demo.follow import FollowedSwap
 from swap_stack.demo.trail import summarize
+from swap_stack.wrapping import wrap_text
 from swapctl.message_trail import OutboxMessage
 
 # With the width that each has on a terminal of 80 columns.
@@ -98,5 +99,6 @@ def show_trail(trail: tuple[OutboxMessage, ...], console: Console) -> None:
         console.print(f"\n[bold]{topic}[/]")
         for message in (message for message in trail if message.topic == topic):
             seconds = (message.created_at - first).total_seconds()
-            line = f"  {seconds:6.2f}s  {message.source:<14} {summarize(message)}"
+            start = f"  {seconds:6.2f}s  {message.source:<14} "
+            line = start + wrap_text(summarize(message), indent=len(start), width=console.width)
             console.print(line, highlight=False)

@@ -137,9 +137,9 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         "`GET /api/v2/limits` shows a maximum that follows the inventory.",
     ),
     ErrorCode.CONFLICTING_FUNDING_METHODS: ErrorHelp(
-        "More than one of `use_depository`, `use_deposit_address` and `use_gasless` is true.",
+        "`use_deposit_address` is true together with `use_depository` or `use_gasless`.",
         "Send one of them, or none for a direct transfer.",
-        '`{"use_depository": true, "use_gasless": true}`',
+        '`{"use_depository": true, "use_deposit_address": true}`',
     ),
     ErrorCode.UNSUPPORTED_DEPOSITORY: ErrorHelp(
         "The source network has no Depository contract, or the operator closed it.",

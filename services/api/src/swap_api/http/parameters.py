@@ -65,6 +65,13 @@ def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def _require_number(value: object) -> object:
+    """Refuse what is neither a number nor text; `decode_object` reads numbers as text."""
+    if not isinstance(value, str):
+        raise ValueError("must be a number, or text of one")
+    return value
+
+
 Text = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(printable)]
 Reference = Annotated[
     str, StringConstraints(min_length=1, max_length=256), AfterValidator(printable)
@@ -73,6 +80,7 @@ Texts = Annotated[list[Text], BeforeValidator(_split), Field(max_length=TEXTS_MA
 # Checked with the token's decimals at hand, in `swap_api.swaps.decide.amounts`.
 Numeric = Annotated[
     str,
+    BeforeValidator(_require_number),
     StringConstraints(min_length=1, max_length=128),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}),
 ]
@@ -294,7 +302,6 @@ class DestinationsParameters(ReachParameters):
 
 Model = TypeVar("Model", bound=Parameters)
 
-# The rest of pydantic's messages are fit to show as they are.
 WORDS: Final = {
     "missing": "is missing",
     "bool_parsing": "must be true or false",
@@ -303,6 +310,10 @@ WORDS: Final = {
     "int_parsing": "must be a whole number",
     "datetime_from_date_parsing": "must be a date with a time",
     "datetime_parsing": "must be a date with a time",
+    "string_too_long": "has more than {max_length} characters",
+    "too_long": "has more than {max_length} entries",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
 }
 
 
@@ -374,10 +385,12 @@ def _validate(model: type[Model], values: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        faults = error.errors(include_url=False, include_input=False)
         fields: dict[str, str] = {}
         for fault in faults:
-            text = WORDS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
+            words = WORDS.get(fault["type"])
+            own = fault["msg"].removeprefix("Value error, ")
+            text = own if words is None else words.format(**fault.get("ctx", {}))
             fields.setdefault(str(fault["loc"][0]) if fault["loc"] else "body", text)
         name, why = next(iter(fields.items()))
         raise Invalid(f"{name}: {why}", fields=fields) from None

@@ -17,7 +17,7 @@ from swap_domain.catalogue import Catalogue, Network, Token
 from swap_domain.funding import FundingMethod
 
 OWN_INVENTORY: Final = "SOLVER"
-UNKNOWN: Final = "is not served"
+UNKNOWN: Final = "is not served; GET /api/v2/networks lists what is"
 ROUTES_CACHED_MAX: Final = 1024  # callers may spell one in many ways
 
 
