@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Final
 
 import pytest
-from swap_settler.operator.http.admin import Admin
 
 from services.settler.tests.admin_port import weighing
 from services.settler.tests.fakes import FixedPrices
@@ -26,6 +25,7 @@ from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.http.partner_fees import FeeAdmin
+from swap_settler.operator.http.records import RecordAdmin
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.store.caps import PostgresCaps
@@ -147,7 +147,7 @@ def reads_of(world: World) -> list[AdminRoute]:
     """Return the lists of the settler, and one row of each."""
     engine, catalogue, networks = world.engine, world.catalogue, [SOURCE, DESTINATION]
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
-    admin = Admin(
+    admin = RecordAdmin(
         InspectRecords(PostgresRecords(engine)),
         ListStuck(PostgresDwelling(engine, networks=networks), dwell, clock=utc_now),
     )
