@@ -30,6 +30,8 @@ def faults(folder: Path) -> list[str]:
         return [f"{folder}: no migration to check"]
     files_by: dict[str, dict[object, list[str]]] = {name: defaultdict(list) for name in NAMES}
     for path in sorted(folder.glob("*.py")):
+        if missing := [name for name in NAMES if name not in values_in(path)]:
+            return [f"{path}: has no {' and no '.join(missing)}"]
         for name, value in values_in(path).items():
             files_by[name][value].append(path.name)
     found = [
@@ -56,10 +58,14 @@ def _out_of_order(folder: Path) -> list[str]:
 def _outdated_constants(folder: Path, revisions: Iterable[object]) -> list[str]:
     """Report each `SCHEMA_REVISION` that is not the last migration."""
     head = max(map(str, revisions), default="")
+    apps = [*folder.parent.parent.glob("src/*/app.py")]
     return [
-        f"{app}: {CONSTANT} is not {head}, the last migration"
-        for app in folder.parent.parent.glob("src/*/app.py")
-        if f'{CONSTANT}: Final = "{head}"' not in app.read_text()
+        *([] if apps else [f"{folder}: no app.py beside it requires the last migration"]),
+        *(
+            f"{app}: {CONSTANT} is not {head}, the last migration"
+            for app in apps
+            if f'{CONSTANT}: Final = "{head}"' not in app.read_text()
+        ),
     ]
 
 

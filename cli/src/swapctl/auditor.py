@@ -31,8 +31,11 @@ class Auditor:
             raise RequestFailed(f"the database refused the query: {error}".strip()) from error
 
     def use_schema(self, schema: str) -> None:
-        """Set the schema of tables that are named without one."""
-        self._connection.execute("SELECT set_config('search_path', %s, false)", [schema])
+        """Set the schema of tables that are named without one.
+
+        :raises RequestFailed: when the query cannot be answered.
+        """
+        self.rows("SELECT set_config('search_path', %s, false)", [schema])
 
     def has_table(self, name: str) -> bool:
         (row,) = self.rows("SELECT to_regclass(%s) IS NOT NULL AS is_there", [name])

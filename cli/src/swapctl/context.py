@@ -54,6 +54,7 @@ def rows_of_each(
 
 def management(context: typer.Context, *, as_member: bool | None = None) -> Management:
     """
-    :raises NotConfigured: when its address or the token is not known.
+    :param as_member: act as a member, on the public port; by default if an access token is set.
+    :raises NotConfigured: when its address or an operator's token is not known.
     """
     return Management(get_endpoints(context), as_member=as_member)

@@ -1,8 +1,8 @@
-"""The cluster of this machine.
+"""The Kubernetes of this machine.
 
 python -m swap_cluster up        start it
 python -m swap_cluster down      end it, and remove its data
-python -m swap_cluster demo      start it, deploy overlays/dev, and send a swap of each method
+python -m swap_cluster demo      start it, deploy images and overlays/dev, send swaps of each method
 python -m swap_cluster images    build the images and load them into containerd
 python -m swap_cluster compose-images    build those of docker-compose.yml and load them into Docker
 """

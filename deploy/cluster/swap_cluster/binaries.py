@@ -1,4 +1,4 @@
-"""Builds Kubernetes, etcd, containerd and CoreDNS from Go modules, once."""
+"""Builds Kubernetes, etcd, containerd and CoreDNS from Go modules, once for each version."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODULES = (
         ("-tags=no_btrfs,no_devmapper,no_zfs", "-ldflags=-s -w"),
     ),
     Module("coredns", (".",), ("coredns",), "two minutes"),
-    Module(
+    Module(  # etcd and every program of Kubernetes in one
         "kube",
         (".",),
         ("kube",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,8 @@ from swap_stack.places import ROOT, Places
 PLACES: Final = Places(ROOT / "var/cluster")
 SOURCE: Final = ROOT / "deploy/cluster"
 CACHE: Final = ROOT / ".cache/cluster"
-BINARIES: Final = CACHE / "bin"
+MODULES: Final = b"".join(path.read_bytes() for path in sorted(SOURCE.glob("binaries/*/*")))
+BINARIES: Final = CACHE / "bin" / sha256(MODULES).hexdigest()[:12]  # built anew after a change
 PKI: Final = PLACES.var / "pki"
 VOLUMES: Final = PLACES.var / "volumes"
 ADMIN: Final = PKI / "admin.conf"

@@ -56,7 +56,10 @@ def pay_claimable(
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
-    """Pay a claimable balance. A repeated command does not pay twice."""
+    """Order the payment of a claimable balance; the service sends it.
+
+    It may need a second operator. A repeated command does not pay twice.
+    """
     body = {"to_address": to, "base_units": base_units, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
     show(result, as_json=as_json)

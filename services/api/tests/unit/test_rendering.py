@@ -292,7 +292,7 @@ def test_limits_are_the_public_model_and_inside_the_range() -> None:
 
     data = valid(
         LimitsModel,
-        rendering().limits(answer, NATIVE_ETHER, native=True),
+        rendering().limits(answer, NATIVE_ETHER),
     )
 
     assert data["min_amount"] == 0.33333334
@@ -302,7 +302,7 @@ def test_limits_are_the_public_model_and_inside_the_range() -> None:
 def test_a_native_minimum_is_never_dust() -> None:
     answer = LimitsAnswer(min_base_units="1", max_base_units=str(E18), source_usd_e18="1")
 
-    data = orjson.loads(rendering().limits(answer, NATIVE_ETHER, native=True))
+    data = orjson.loads(rendering().limits(answer, NATIVE_ETHER))
 
     assert data["min_amount"] == 0.000001
 

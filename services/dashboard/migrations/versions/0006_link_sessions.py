@@ -1,6 +1,6 @@
 """Sessions opened by an operator's sign-in link.
 
-One such session may set a new password without the lost one, once.
+One such session may set a new password without the lost one, once, soon after it was opened.
 """
 
 from alembic import op

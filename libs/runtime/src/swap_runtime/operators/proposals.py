@@ -71,7 +71,10 @@ class Proposal:
 
 
 class Proposals:
-    """Orders that wait for a second operator; `order_desk.py` approves and ends them."""
+    """Orders that wait for a second operator.
+
+    `order_desk.py` requires that it is another operator, and ends them.
+    """
 
     def __init__(self, engine: Engine, *, lifetime: timedelta) -> None:
         self._engine = engine
@@ -123,7 +126,9 @@ class Proposals:
 
 
 async def end_proposal(connection: Transaction, id: UUID, *, by: str, outcome: str) -> None:
-    """End it in the caller's transaction. Its row is locked: a second caller finds it ended.
+    """End it in the transaction of the caller, such as the one that carries the order out.
+
+    Its row is locked: a second caller finds it ended.
 
     :raises RequestRefused: when it is not open any more.
     """

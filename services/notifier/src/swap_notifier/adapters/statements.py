@@ -12,7 +12,7 @@ from swap_notifier.domain.endpoints import LISTENER_URL
 from swap_runtime.postgres.models import columns_of, statement_of
 from swap_runtime.postgres.sql import sql
 
-MESSAGES_DUE: Final = "messages_due"
+MESSAGES_DUE: Final = "messages_due"  # the channel that wakes the deliveries
 # A message of a listener has ended when it is stored: it is read and never sent.
 _IS_LISTENER: Final = f"endpoint.url = '{LISTENER_URL}'"
 _FIRST_STATE: Final = f"CASE WHEN {_IS_LISTENER} THEN 'discarded' ELSE 'waiting' END"
@@ -225,6 +225,7 @@ WHERE id = ANY(:ids) AND removed_at IS NULL
 RETURNING id, app_id, url, disabled_at, disabled_reason, failing_since,
           old.disabled_at IS NULL AS was_enabled
 """)
+# `lost` are endpoints that were just disabled. The app's other endpoints get a notice.
 ADD_NOTICES: Final = sql(f"""
 INSERT INTO webhook_message (id, endpoint_id, sequence, app_id, event_type, body, state, attempts,
                              due_at, created_at, ended_at)

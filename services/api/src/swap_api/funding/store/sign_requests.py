@@ -1,4 +1,7 @@
-"""Requests for signatures and submitted signatures, on Postgres."""
+"""Requests for signatures and submitted signatures of gasless swaps, on Postgres.
+
+`issue` counts the requests to one signer, `submission` the accepted signatures of a swap.
+"""
 
 from __future__ import annotations
 

@@ -172,9 +172,9 @@ class JsonRendering:
         prices = ReadyPrices.of(quote, self._public)
         return render_quoted(quote, self._public, prices=prices)
 
-    def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes:
+    def limits(self, answer: LimitsAnswer, source: Token) -> bytes:
         minimum, maximum = int(answer.min_base_units), int(answer.max_base_units)
-        if native and source.decimals >= NATIVE_MINIMUM_DECIMALS:
+        if source.is_native and source.decimals >= NATIVE_MINIMUM_DECIMALS:
             minimum = max(minimum, 10 ** (source.decimals - NATIVE_MINIMUM_DECIMALS))
         usd_e18 = int(answer.source_usd_e18)
         worth = {"decimals": source.decimals, "usd_e18": usd_e18}

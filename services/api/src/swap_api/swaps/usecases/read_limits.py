@@ -28,4 +28,4 @@ class ReadLimits:
         answer = await self._fetch_price.limits(
             route, query, fee=caller.allowances.fee_basis_points
         )
-        return self._rendering.limits(answer, route.source, native=route.source.is_native)
+        return self._rendering.limits(answer, route.source)

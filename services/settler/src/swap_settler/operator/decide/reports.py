@@ -1,4 +1,4 @@
-"""The result of checking one invariant."""
+"""The result of one invariant query over the tables of all services, for operators and alerts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class InvariantResult:
-    """The first rows that break one invariant; none where it holds or was not checked."""
+    """At most 50 rows that break one invariant; none where it holds or was not checked."""
 
     name: str
     rows: Sequence[Mapping[str, object]]

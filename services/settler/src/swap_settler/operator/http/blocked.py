@@ -1,4 +1,8 @@
-"""Who must not be paid, below `/admin`."""
+"""Addresses that must not be paid, below `/admin`.
+
+They get no quote, no swap and no payment. Their swap fails with `rejected_by_policy`, and its money
+is claimable. A lift may need a second operator.
+"""
 
 from __future__ import annotations
 
