@@ -107,18 +107,29 @@ class TestOneHead:
                 "is not four digits after",
             ),
             ({"0002": 'revision = "0002"\ndown_revision = "0001"\n'}, "nothing has the revision"),
+            ({"0001": 'revision: str = "0001"\ndown_revision = None\n'}, "has no revision"),
         ],
     )
     def test_finds_migrations_that_are_not_one_line(
         self, tmp_path: Path, files: dict[str, str], message: str
     ) -> None:
+        migrations = tmp_path / "migrations/versions"
+        app = tmp_path / "src/swap_api/app.py"
+        for folder in (migrations, app.parent):
+            folder.mkdir(parents=True)
         for name, text in files.items():
-            (tmp_path / f"{name}.py").write_text(text)
+            (migrations / f"{name}.py").write_text(text)
+        app.write_text(f'SCHEMA_REVISION: Final = "{max(name[:4] for name in files)}"\n')
 
-        result = run("one_head", tmp_path)
+        result = run("one_head", migrations)
 
         assert (result.returncode != 0) == bool(message)
         assert message in result.stderr
+
+    def test_finds_migrations_that_no_service_requires(self, tmp_path: Path) -> None:
+        (tmp_path / "0001.py").write_text(self.FIRST)
+
+        assert "no app.py beside it" in run("one_head", tmp_path).stderr
 
     @pytest.mark.parametrize(("required", "code"), [("0001", 0), ("0002", 1)])
     def test_finds_a_service_that_requires_another_schema(
