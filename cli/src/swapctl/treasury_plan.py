@@ -1,7 +1,7 @@
 """Plans transfers between networks: balances, liabilities and caps in, moves and shortages out.
 
-Pure: it sends nothing. `commands/treasury.py` makes the steps of a plan. An owner, a funder or an
-operator carries out each step manually.
+Pure: it sends nothing. `commands/treasury.py` makes the steps of a plan. A person carries
+out each step manually: the owner of a Treasury, the funder, or anybody who has the gas coin.
 """
 
 from __future__ import annotations

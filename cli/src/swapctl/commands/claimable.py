@@ -38,7 +38,10 @@ def sweep(
     _by: IgnoredBy = None,
     as_json: Json = False,
 ) -> None:
-    """Sweep a deposit without a swap, so that its owner can be paid."""
+    """Sweep a deposit without a swap, so that its owner can be paid.
+
+    An unsolicited token is not swept automatically, because of its gas.
+    """
     body = {"network": network, "address": address, "token": token, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/sweeps", body), as_json=as_json)
 

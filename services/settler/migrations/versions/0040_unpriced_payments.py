@@ -1,6 +1,6 @@
-"""Every cap in dollars holds a payment without a price until an operator lets it pass.
+"""A payment without a price waits at every cap in dollars until an operator lets it pass.
 
-Then it counts in no cap in dollars. `outflow_queue.amount` is in the units of its cap; NULL: no price.
+That payment then counts in no cap in dollars. `outflow_queue.amount` is in the units of its cap; NULL: no price.
 """
 
 from alembic import op

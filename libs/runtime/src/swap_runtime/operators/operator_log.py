@@ -61,11 +61,11 @@ class LoggedOrder:
     proposal_id: UUID | None = None
     # Ends the proposal in the order's transaction, or refuses the order.
     end_proposal: Callable[[Transaction], Awaitable[None]] | None = None
-    logged_in: Transaction | None = None  # the one that wrote its row; nothing else writes one
+    log_transaction: Transaction | None = None  # that wrote its row
 
     @property
     def is_logged(self) -> bool:
-        return self.logged_in is not None
+        return self.log_transaction is not None
 
     def row(self, outcome: OrderOutcome, detail: str | None = None) -> Mapping[str, Any]:
         return {
@@ -104,13 +104,13 @@ async def log_order(connection: Transaction, *, is_final: bool = True) -> None:
     :raises RequestRefused: when the proposal was carried out, rejected or expired meanwhile.
     """
     order = _order.get()
-    if order is None or order.logged_in is connection:
+    if order is None or order.log_transaction is connection:
         return
     if is_final and order.end_proposal is not None:
         await order.end_proposal(connection)
     connection.post(INSERT, order.row(OrderOutcome.DONE))
     if is_final:
-        order.logged_in = connection
+        order.log_transaction = connection
 
 
 class OperatorLog:
@@ -125,7 +125,7 @@ class OperatorLog:
             if outcome is OrderOutcome.DONE and order.end_proposal is not None:
                 await order.end_proposal(connection)
             connection.post(INSERT, order.row(outcome, detail))
-            order.logged_in = connection
+            order.log_transaction = connection
 
     async def list_newest(self, *, before: int | None, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return the newest first.

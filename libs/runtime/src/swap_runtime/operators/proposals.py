@@ -73,7 +73,8 @@ class Proposal:
 class Proposals:
     """Orders that wait for a second operator.
 
-    `order_desk.py` requires that it is another operator, and ends them.
+    `order_desk.py` requires that the approver is another operator. An approval ends the proposal in
+    the transaction of its order.
     """
 
     def __init__(self, engine: Engine, *, lifetime: timedelta) -> None:
@@ -97,7 +98,7 @@ class Proposals:
         async with transaction(self._engine) as connection:
             connection.post(PROPOSE, values)
             connection.post(INSERT, logged.row(OrderOutcome.PROPOSED, why))
-            logged.logged_in = connection
+            logged.log_transaction = connection
 
     async def find(self, id: UUID) -> Proposal | None:
         row = (await read_alone(self._engine, FIND, {"id": id})).one_or_none()
@@ -122,7 +123,7 @@ class Proposals:
         async with transaction(self._engine) as connection:
             await end_proposal(connection, id, by=logged.operator.name, outcome="rejected")
             connection.post(INSERT, logged.row(OrderOutcome.DONE))
-            logged.logged_in = connection
+            logged.log_transaction = connection
 
 
 async def end_proposal(connection: Transaction, id: UUID, *, by: str, outcome: str) -> None:

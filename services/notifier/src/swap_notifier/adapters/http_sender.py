@@ -97,7 +97,7 @@ async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
 
 
 def _stored_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the request headers that are stored; without a request there are none."""
+    """Return the request headers that are stored; there are none when it could not be signed."""
     varying = {name: value for name, value in headers.items() if not name.startswith(REPEATED)}
     return {**varying, **FIXED_HEADERS} if varying else {}
 

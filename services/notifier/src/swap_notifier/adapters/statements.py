@@ -166,6 +166,7 @@ ADD_ENDPOINT: Final = statement_of(
 )
 LOCK_APP: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended(CAST(:app_id AS text), 0))")
 COUNT_ENDPOINTS: Final = sql("""
+-- An owner may not add the URL of an endpoint that an operator disabled.
 SELECT count(*) AS there,
        array_agg(url) FILTER (WHERE disabled_reason = 'operator') AS kept_disabled
 FROM endpoint WHERE app_id = :app_id AND removed_at IS NULL

@@ -55,7 +55,7 @@ class Answer:
     error: str | None
     retry_after: timedelta | None
     milliseconds: int
-    request_headers: Mapping[str, str] = field(default_factory=dict)  # that were sent
+    request_headers: Mapping[str, str] = field(default_factory=dict)  # none if it was not signed
     response: StoredResponse | None = None
 
     @property

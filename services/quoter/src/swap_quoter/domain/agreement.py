@@ -14,7 +14,7 @@ BASIS_POINTS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """When a source's price counts."""
+    """How old a price may be, and how far apart the sources."""
 
     max_age: timedelta | None  # None: their age does not count
     spread_basis_points_max: int  # highest minus lowest, of the median; beyond it there is no price
@@ -38,7 +38,7 @@ def agree(
     A symbol with sources too far apart has no price: one of them is wrong. A symbol with only old
     sources keeps the newest price, which quotes refuse by its age.
 
-    :param single_provider_feeds: feeds read on live networks through nodes of one company only: it
+    :param single_provider_feeds: feeds of a live network whose nodes belong to one company: it
         could invent the price. They count only beside a fresh price of another source.
     """
     by_symbol = _by_symbol(prices_of_sources)

@@ -1,6 +1,7 @@
 """Requests for signatures and submitted signatures of gasless swaps, on Postgres.
 
-`issue` counts the requests to one signer, `submission` the accepted signatures of a swap.
+`issue` counts the requests to one signer for a swap, `submission` the accepted signatures of a
+swap, of any signer.
 """
 
 from __future__ import annotations
@@ -63,14 +64,14 @@ class PostgresSignRequests:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def all_of(self, swap_id: UUID, signer: str) -> list[SignRequest]:
+    async def newest_five(self, swap_id: UUID, signer: str) -> list[SignRequest]:
         """Return the newest five requests to a signer for a swap, the newest first."""
         values = {"swap_id": swap_id, "signer": signer}
         rows = await read_alone(self._engine, SIGN_REQUESTS_OF, values)
         return [to_sign_request(row) for row in rows]
 
     async def newest(self, swap_id: UUID, signer: str) -> SignRequest | None:
-        return next(iter(await self.all_of(swap_id, signer)), None)
+        return next(iter(await self.newest_five(swap_id, signer)), None)
 
     async def count_signers(self, swap_id: UUID) -> int:
         """Return how many signers have requests for a swap."""
@@ -78,7 +79,7 @@ class PostgresSignRequests:
         signers: int = rows.one().signers
         return signers
 
-    async def latest(self, swap_id: UUID) -> SignRequest | None:
+    async def latest_of_any_signer(self, swap_id: UUID) -> SignRequest | None:
         """Return the last request to any signer."""
         rows = await read_alone(self._engine, LAST_SIGN_REQUEST, {"swap_id": swap_id})
         row = rows.one_or_none()
@@ -106,8 +107,8 @@ class PostgresSignRequests:
     ) -> bool:
         """Accept the signature, and post `message` with its number.
 
-        Return False when another is in progress. The swap's row is locked meanwhile: of two that
-        come together one is the first.
+        Return False when another is in progress, or was spent and is still valid. The swap's row
+        is locked meanwhile: of two that come together one is the first.
         """
         swap_id = {"swap_id": request.swap_id}
         async with transaction(self._engine) as connection:

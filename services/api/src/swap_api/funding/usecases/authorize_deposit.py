@@ -83,7 +83,7 @@ class AuthorizeDeposit:
         signed = SignedAuthorization(
             self._ask.check_address(swap, signer), read_signature(signature)
         )
-        requests = await self._requests.all_of(swap_id, signed.signer)
+        requests = await self._requests.newest_five(swap_id, signed.signer)
         if not requests:
             raise not_requested()
         await self._check_turn(stored, swap, swap_id)

@@ -39,7 +39,7 @@ class ReadAuthorization:
         if stored.gasless is None:
             raise not_requested()
         newest = await self._requests.find_submission(swap_id)
-        request = await self._requests.latest(swap_id)
+        request = await self._requests.latest_of_any_signer(swap_id)
         status = status_of(stored.gasless, newest, request, self._clock())
         if status is None:
             raise not_requested()
