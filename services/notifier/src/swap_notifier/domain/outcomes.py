@@ -55,7 +55,8 @@ class Answer:
     error: str | None
     retry_after: timedelta | None
     milliseconds: int
-    request_headers: Mapping[str, str] = field(default_factory=dict)  # none if it was not signed
+    # Empty when the message could not be signed.
+    request_headers: Mapping[str, str] = field(default_factory=dict)
     response: StoredResponse | None = None
 
     @property
