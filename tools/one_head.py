@@ -30,9 +30,10 @@ def faults(folder: Path) -> list[str]:
         return [f"{folder}: no migration to check"]
     files_by: dict[str, dict[object, list[str]]] = {name: defaultdict(list) for name in NAMES}
     for path in sorted(folder.glob("*.py")):
-        if missing := [name for name in NAMES if name not in values_in(path)]:
+        values = values_in(path)
+        if missing := [name for name in NAMES if name not in values]:
             return [f"{path}: has no {' and no '.join(missing)}"]
-        for name, value in values_in(path).items():
+        for name, value in values.items():
             files_by[name][value].append(path.name)
     found = [
         f"{folder}: {', '.join(files)} have the same {name}, {value}"

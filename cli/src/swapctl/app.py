@@ -137,11 +137,8 @@ def root(
         OPERATOR_VARIABLE: operator,
         AUDITOR_VARIABLE: auditor_url,
     }
-    if stack is not None and namespace is not None:
-        if _chosen_deployment(context) == "stack":
-            namespace = None
-        else:
-            stack = None
+    if stack is not None and namespace is not None and _chosen_deployment(context) == "stack":
+        namespace = None
     forwards = None
     if namespace is not None:
         forwards = PortForwards(namespace)

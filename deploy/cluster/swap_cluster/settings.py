@@ -11,8 +11,8 @@ from swap_stack.places import ROOT, Places
 PLACES: Final = Places(ROOT / "var/cluster")
 SOURCE: Final = ROOT / "deploy/cluster"
 CACHE: Final = ROOT / ".cache/cluster"
-MODULES: Final = b"".join(path.read_bytes() for path in sorted(SOURCE.glob("binaries/*/*")))
-BINARIES: Final = CACHE / "bin" / sha256(MODULES).hexdigest()[:12]  # built anew after a change
+BINARY_SOURCES: Final = b"".join(path.read_bytes() for path in sorted(SOURCE.glob("binaries/*/*")))
+BINARIES: Final = CACHE / "bin" / sha256(BINARY_SOURCES).hexdigest()[:12]  # rebuilt after a change
 PKI: Final = PLACES.var / "pki"
 VOLUMES: Final = PLACES.var / "volumes"
 ADMIN: Final = PKI / "admin.conf"

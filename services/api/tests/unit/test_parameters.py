@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from swap_api.http.json_body import decode_object
 from swap_api.http.parameters import ListParameters, SwapBody, parse_body, parse_query
 from swap_api.model.refusals import Invalid
 
@@ -33,9 +34,11 @@ def test_a_member_of_another_kind_is_refused_by_its_name(values: dict[str, Any],
 
 
 def test_amounts_of_json_are_digits() -> None:
-    body, _ = parse_body(SwapBody, {**ROUTE, "amount": "25.5"})
+    content = decode_object(b'{"amount": 25.50}')
 
-    assert body.amount == "25.5"
+    body, _ = parse_body(SwapBody, {**ROUTE, **content})
+
+    assert body.amount == "25.50"
 
 
 def test_a_page_before_the_first_is_refused() -> None:

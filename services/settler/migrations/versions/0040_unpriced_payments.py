@@ -1,6 +1,7 @@
 """A payment without a price waits at every cap in dollars until an operator lets it pass.
 
-That payment then counts in no cap in dollars. `outflow_queue.amount` is in the units of its cap; NULL: no price.
+That payment then counts in no cap in dollars. `outflow_queue.amount` is in the units of its cap;
+NULL: no price.
 """
 
 from alembic import op

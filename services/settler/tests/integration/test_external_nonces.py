@@ -52,7 +52,7 @@ async def world(migrate_schema: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-async def an_external(
+async def use_nonce_externally(
     world: World, nonce: int, *, call: Call | None = None, value: int = STOLEN
 ) -> str:
     """Send an external transaction with our signer's key."""
@@ -78,7 +78,7 @@ async def with_used_nonce(world: World, count: int = 1) -> str:
     await world.confirmed_swaps(count)
     await world.send_everything()
     world.chain.pool.clear()
-    external = await an_external(world, 0)
+    external = await use_nonce_externally(world, 0)
     await halted(world)
     return external
 
@@ -158,7 +158,7 @@ class TestAnExternalNonce:
         await world.send_everything()
         world.chain.pool.clear()
         world.chain.give(SIGNER, NATIVE, 5 * FLOAT)
-        external = await an_external(world, 0, value=3 * FLOAT)
+        external = await use_nonce_externally(world, 0, value=3 * FLOAT)
         world.chain.mine(2)
         await halted(world)
 
@@ -189,7 +189,7 @@ class TestAnExternalNonce:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        used_by = [await an_external(world, nonce) for nonce in range(3)]
+        used_by = [await use_nonce_externally(world, nonce) for nonce in range(3)]
         await halted(world)
         resume = world.resuming()
         with pytest.raises(RequestRefused, match="no transaction is named"):
@@ -211,7 +211,7 @@ class TestAnExternalNonce:
         await world.confirmed_swaps(1)
         waiting = (await world.store.due(limit=1)).payments
         await world.store.assign([tuple(waiting)], epoch=world.epoch)
-        external = await an_external(world, 0)
+        external = await use_nonce_externally(world, 0)
         world.chain.mine(3)
         await world.store.halt("a person must look")
 
@@ -277,7 +277,7 @@ class TestTheProof:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        external = await an_external(world, 0)
+        external = await use_nonce_externally(world, 0)
         await world.store.halt("a person must look")
 
         with pytest.raises(RequestRefused, match="in no final block"):
@@ -315,7 +315,7 @@ class TestTheProof:
         await world.send_everything()
         world.chain.pool.clear()
         paid_id = await paid_id_of(world, a_recipient(1))
-        external = await an_external(world, 0, call=paying(paid_id, a_recipient(1)))
+        external = await use_nonce_externally(world, 0, call=paying(paid_id, a_recipient(1)))
         await halted(world)
 
         results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
@@ -350,7 +350,7 @@ class TestTheProof:
         else:
             waiting = (await world.store.due(limit=1)).payments
             await world.store.assign([tuple(waiting)], epoch=world.epoch)
-        external = await an_external(world, 0, call=paying(paid_id, a_recipient(1)))
+        external = await use_nonce_externally(world, 0, call=paying(paid_id, a_recipient(1)))
         world.chain.mine(3)
         await world.store.halt("a person must look")
         assert await world.intent_states() == ["assigned"]
@@ -392,7 +392,7 @@ class TestTheProof:
         await world.send_everything()
         world.chain.pool.clear()
         behind = await world.reader.head()
-        used_by = [await an_external(world, nonce) for nonce in range(4)]
+        used_by = [await use_nonce_externally(world, nonce) for nonce in range(4)]
         await halted(world)
 
         async def head() -> Block:
@@ -478,7 +478,7 @@ async def test_s11_a_sweep_on_an_external_nonce_is_retried(
         await world.arrives(1)
         await world.sweep()
         world.chain.pool.clear()
-        external = await an_external(world, 0)
+        external = await use_nonce_externally(world, 0)
         await halted(world)
 
         await world.resuming()(SOURCE, used_by=[external], **OPERATOR_ORDER)

@@ -92,7 +92,7 @@ class PostgresSignRequests:
         return None if row is None else Submission(row.submission, row.valid_before)
 
     async def keep(self, request: SignRequest) -> SignRequest:
-        """Save the request, and return what was saved first under its `issue`."""
+        """Save the request, unless one has its `issue`; return the stored one."""
         async with transaction(self._engine) as connection:
             connection.post(ADD_SIGN_REQUEST, sign_request_row(request))
             row = (await connection.execute(SIGN_REQUEST, _key(request))).one()

@@ -11,13 +11,12 @@ from swap_api.model.addresses import AddressRules
 from swap_api.model.keys import Environment
 from swap_api.model.refusals import ApiRefusal, Invalid, field_errors_of
 from swap_api.swaps.decide.amounts import decimal_text, is_cut, parse_amount, parse_slippage
-from swap_api.swaps.decide.network_names import unserved_text
+from swap_api.swaps.decide.network_names import NOT_SERVED, unserved_text
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
 from swap_domain.funding import FundingMethod
 
 OWN_INVENTORY: Final = "SOLVER"
-UNKNOWN: Final = "is not served; GET /api/v2/networks lists what is"
 ROUTES_CACHED_MAX: Final = 1024  # callers may spell one in many ways
 
 
@@ -235,17 +234,17 @@ def find_route(catalogue: Catalogue, environment: Environment, query: RouteQuery
     source_network = catalogue.find_network(query.source_network)
     destination_network = catalogue.find_network(query.destination_network)
     if environment != catalogue.environment:
-        raise no_route(source_network=UNKNOWN)
+        raise no_route(source_network=NOT_SERVED)
     if source_network is None:
         raise no_route(source_network=unserved_text(catalogue, query.source_network))
     if destination_network is None:
         raise no_route(destination_network=unserved_text(catalogue, query.destination_network))
     source = source_network.find_token(query.source_token)
     if source is None:
-        raise no_route(source_token=UNKNOWN)
+        raise no_route(source_token=NOT_SERVED)
     destination = destination_network.find_token(query.destination_token)
     if destination is None:
-        raise no_route(destination_token=UNKNOWN)
+        raise no_route(destination_token=NOT_SERVED)
     if catalogue.route(source, destination) is None:
         raise no_route(destination_token="cannot be reached from the source")
     return Route(source_network, source, destination_network, destination)
